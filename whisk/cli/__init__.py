@@ -1,0 +1,1 @@
+"""The `whisk` command: a client of the HTTP API."""

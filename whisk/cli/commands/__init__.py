@@ -1,0 +1,1 @@
+"""One module per noun; each exports its `Command` records."""

@@ -1,0 +1,1 @@
+"""whiskd: the one place that wires everything together, starts it and stops it."""

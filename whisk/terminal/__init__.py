@@ -1,0 +1,1 @@
+"""Terminal output: the ring, plain text, the emulated screen, wire frames. Pure."""

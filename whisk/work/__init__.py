@@ -1,0 +1,1 @@
+"""Projects, work items, runs, sessions, questions and gates. Pure; no I/O and no clock."""

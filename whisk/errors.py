@@ -86,6 +86,34 @@ class UnavailableError(WhiskError):
     code = "unavailable"
 
 
+class StorageError(UnavailableError):
+    """The database cannot be used; `details` holds its path and what SQLite said."""
+
+    code = "storage"
+
+
+class NotADatabaseError(StorageError):
+    """The file is not a database, or is damaged."""
+
+    code = "not_a_database"
+
+
+class NewerSchemaError(StorageError):
+    """A newer whisk wrote this database; `details.migrations` names what this one does not know."""
+
+    code = "newer_schema"
+
+
+class DiskFullError(StorageError):
+    code = "disk_full"
+
+
+class ReadOnlyError(StorageError):
+    """The database file or its folder cannot be written."""
+
+    code = "read_only"
+
+
 class DeadlineError(WhiskError):
     """The answer did not come within the time that the caller gave; the work may still happen."""
 

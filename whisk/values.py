@@ -58,7 +58,7 @@ def decode(data: bytes | str, kind: type[T]) -> T:
         return msgspec.json.decode(data, type=kind, dec_hook=_decode)
     except msgspec.ValidationError as error:
         raise InvalidError(f"the JSON does not fit: {error}") from error
-    except (msgspec.DecodeError, UnicodeError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise InvalidError(f"not JSON: {error}") from error
 
 
@@ -67,10 +67,13 @@ def to_builtins(value: Any) -> Any:
     return msgspec.to_builtins(value, enc_hook=_encode)
 
 
-def convert(value: Any, kind: type[T]) -> T:
-    """Typed conversion of plain values (TOML, query strings); raises `InvalidError` naming the place."""
+def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:
+    """Typed conversion of plain values (TOML, query strings); raises `InvalidError` naming the place.
+
+    With `strict=False` text that reads as a number or a bool is taken for one, as in a query string.
+    """
     try:
-        return msgspec.convert(value, kind, dec_hook=_decode)
+        return msgspec.convert(value, kind, dec_hook=_decode, strict=strict)
     except msgspec.ValidationError as error:
         raise InvalidError(f"the value does not fit: {error}") from error
 

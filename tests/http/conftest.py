@@ -1,0 +1,197 @@
+"""Calling the WSGI application without a socket, and a real server where sockets are the point."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any
+
+import pytest
+from gevent import socket
+
+from whisk.clock import ManualClock
+from whisk.http.api import Api, Build
+from whisk.http.app import WsgiApp, build_app
+from whisk.http.auth import Access
+from whisk.http.route import Route
+from whisk.http.server import Server
+from whisk.ids import token_hash
+
+TOKEN = "control-token-of-the-tests"
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        assert self.headers["content-type"] == "application/json", self.headers
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        """The code of an error; asserts the whole shape of it."""
+        shape = self.json
+        assert set(shape) <= {"error", "code", "details"}, shape
+        assert isinstance(shape["error"], str)
+        assert shape["error"]
+        assert "Traceback" not in shape["error"]
+        return str(shape["code"])
+
+
+@dataclass
+class Caller:
+    """`caller("POST", "/v1/mail", {...})` as a client with the token would send it."""
+
+    app: WsgiApp
+    token: str | None = TOKEN
+    environ: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        raw: bytes | None = None,
+        headers: dict[str, str | None] | None = None,
+    ) -> Answer:
+        data = raw if raw is not None else (b"" if body is None else json.dumps(body).encode())
+        target, _, query = path.partition("?")
+        env: dict[str, Any] = {
+            "REQUEST_METHOD": method,
+            "PATH_INFO": target,
+            "RAW_URI": path,
+            "QUERY_STRING": query,
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "HTTP_HOST": "127.0.0.1:8787",
+            "wsgi.input": BytesIO(data),
+            "wsgi.errors": BytesIO(),
+            "wsgi.url_scheme": "http",
+            **self.environ,
+        }
+        if data:
+            env |= {"CONTENT_LENGTH": str(len(data)), "CONTENT_TYPE": "application/json"}
+        if self.token is not None:
+            env["HTTP_AUTHORIZATION"] = f"Bearer {self.token}"
+        for name, value in (headers or {}).items():
+            key = name.upper().replace("-", "_")
+            key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
+            env.pop(key, None)
+            if value is not None:
+                env[key] = value
+        return self._call(env)
+
+    def _call(self, env: dict[str, Any]) -> Answer:
+        started: list[Any] = []
+
+        def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:
+            assert exc_info is None, exc_info
+            started[:] = [status, headers]
+
+        chunks = self.app(env, start_response)
+        try:
+            content = b"".join(chunks)
+        finally:
+            if hasattr(chunks, "close"):
+                chunks.close()
+        status, headers = started
+        return Answer(int(status.split()[0]), {name.lower(): value for name, value in headers}, content)
+
+
+def make_api(**parts: Any) -> Api:
+    empty = dict.fromkeys(("system", "store", "journal", "supervisor", "events", "settings"))
+    given: dict[str, Any] = {
+        **empty,
+        "clock": ManualClock(),
+        "access": Access(token_hash(TOKEN)),
+        "build": Build("1.2.3", "abc123"),
+        "shutdown": lambda: None,
+        **parts,
+    }
+    return Api(**given)
+
+
+@pytest.fixture
+def caller() -> Callable[..., Caller]:
+    """`caller(routes, access=…)` makes a `Caller` for an application of just these routes."""
+
+    def make(routes: Sequence[Route], **parts: Any) -> Caller:
+        return Caller(build_app(make_api(**parts), routes))
+
+    return make
+
+
+@dataclass
+class Client:
+    """A raw HTTP/1.1 client on one connection, for what no library would send."""
+
+    server: Server
+    token: str = TOKEN
+
+    def __post_init__(self) -> None:
+        self.socket = socket.create_connection(self.server.address)
+        self.socket.settimeout(10)
+        self.reader = self.socket.makefile("rb")
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def request(self, method: str, path: str, body: bytes = b"", *headers: str) -> Answer:
+        lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.server.address[1]}"]
+        lines += [f"Authorization: Bearer {self.token}", *headers]
+        if body:
+            lines += [f"Content-Length: {len(body)}", "Content-Type: application/json"]
+        self.send("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        return self.receive()
+
+    def receive(self) -> Answer:
+        status = int(self.reader.readline().split()[1])
+        headers: dict[str, str] = {}
+        while line := self.reader.readline().strip():
+            name, _, value = line.decode().partition(":")
+            headers[name.lower()] = value.strip()
+        return Answer(status, headers, self.reader.read(int(headers.get("content-length", "0"))))
+
+    def at_end(self) -> bool:
+        """Whether the server has closed the connection; blocks until it has, or sends something, or 10 s."""
+        return self.reader.read(1) == b""
+
+    def close(self) -> None:
+        self.reader.close()
+        self.socket.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    """`serve(routes, …)` starts a real server on a free port; it is stopped, and must be empty, at the end."""
+    servers: list[Server] = []
+
+    def start(routes: Sequence[Route], **parts: Any) -> Server:
+        server = Server(build_app(make_api(**parts), routes), "127.0.0.1", 0)
+        server.start()
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.stop(timeout=2.0)
+        assert server.connections == 0
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[[Server], Client]]:
+    clients: list[Client] = []
+
+    def make(server: Server) -> Client:
+        clients.append(Client(server))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()

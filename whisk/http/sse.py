@@ -1,0 +1,63 @@
+"""Server-sent events: a stream of messages that notices when its reader has left.
+
+A generator learns of a closed connection only when it writes, so a quiet stream would keep its greenlet for ever.
+Between two messages it therefore waits with the client in view, and writes a comment when there is nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from whisk.errors import DeadlineError, UnavailableError
+from whisk.http.client_gone import ClientGoneError
+from whisk.http.reply import Stream
+from whisk.http.route import Request
+from whisk.values import encode
+
+if TYPE_CHECKING:
+    from whisk.actors.future import Future
+
+T = TypeVar("T")
+
+HEARTBEAT = 15.0
+
+
+def message(data: Any, *, event: str | None = None, id: int | str | None = None) -> bytes:
+    """One event with JSON data, which never holds a line break."""
+    head = (f"id: {id}\n" if id is not None else "") + (f"event: {event}\n" if event else "")
+    return head.encode() + b"data: " + encode(data) + b"\n\n"
+
+
+def stream(
+    request: Request[Any, Any],
+    following: Callable[[], Future[T]],
+    render: Callable[[T], bytes],
+    withdraw: Callable[[Future[T]], None],
+    heartbeat: float = HEARTBEAT,
+) -> Stream:
+    """Send `render(value)` for the value of each future that `following()` makes, until the client or the server goes.
+
+    A future that is still pending then is given to `withdraw`.
+    """
+
+    def chunks() -> Iterator[bytes]:
+        pending: Future[T] | None = None
+        yield b": whisk\n\n"
+        try:
+            while True:
+                pending = pending or following()
+                try:
+                    value = request.wait(pending, heartbeat)
+                except DeadlineError:
+                    yield b": still here\n\n"
+                    continue
+                pending = None
+                yield render(value)
+        except (ClientGoneError, UnavailableError):
+            return
+        finally:
+            if pending is not None:
+                withdraw(pending)
+
+    return Stream(chunks(), "text/event-stream")

@@ -1,0 +1,153 @@
+"""From words to a command, and from every way a command can fail to words on stderr and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from whisk.cli import registry
+from whisk.cli.command import Command
+from whisk.cli.context import Context
+from whisk.cli.failure import BROKEN_PIPE, INTERRUPTED, OK, USAGE, CommandError, HelpShown, RefusedError, UsageError
+from whisk.cli.option import near_names
+from whisk.cli.output import Output, prepare
+
+_HELP_OPTIONS = ("-h", "-help", "--help")
+_VERSION_OPTIONS = ("-version", "--version")
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command that `arguments` name and return its exit code; raises only for bugs."""
+    prepare(sys.stdout)
+    prepare(sys.stderr)
+    context = Context(os.environ, Output(os.environ))
+    try:
+        code = _run(_options_last(arguments), context)
+        context.out.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read us has seen enough. Python would complain once more when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except CommandError as error:
+        _complain(context, error)
+        return error.exit_code
+
+
+def load(words: str) -> Command:
+    """Import one command. Modules of other commands stay unread."""
+    from importlib import import_module
+
+    module, _, name = registry.COMMANDS[words].place.partition(":")
+    command = getattr(import_module(module), name)
+    if not isinstance(command, Command):
+        raise TypeError(f"{module}:{name} is not a Command")
+    return command
+
+
+def _run(arguments: list[str], context: Context) -> int:
+    if not arguments or arguments[0] in _HELP_OPTIONS:
+        return _list(context, "")
+    if arguments[0] == "help":
+        return _help(context, [word for word in arguments[1:] if not word.startswith("-")])
+    found = registry.find(arguments)
+    if found is None:
+        return _no_command(context, arguments)
+    words, count = found
+    command = load(words)
+    try:
+        given = command.parse(arguments[count:], context)
+        context.json_wanted = "json" in command.common and given.flag("json")
+        context.chosen_url = given.text("url") if "url" in command.common else None
+        return command.run(context, given) or OK
+    except HelpShown as shown:
+        context.out.line(f"whisk {words}: {registry.COMMANDS[words].summary}\n\n{shown.text.rstrip()}")
+        return OK
+    except UsageError as error:
+        raise UsageError(f"{error}\n{command.synopsis}\n`whisk {words} -h` says more") from None
+
+
+def _options_last(arguments: list[str]) -> list[str]:
+    """`whisk -json mail list` means `whisk mail list -json`: the shared options may also stand first."""
+    first: list[str] = []
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] not in _HELP_OPTIONS:
+        token = rest.pop(0)
+        if token in _VERSION_OPTIONS:
+            return ["version", *first, *rest]
+        first.append(token)
+        if token in ("-url", "--url") and rest:
+            first.append(rest.pop(0))
+    return rest if rest[:1] == ["help"] else _insert(rest, first)
+
+
+def _insert(rest: list[str], options: list[str]) -> list[str]:
+    """`rest` with `options` right behind its command words, where no `--` can swallow them."""
+    found = registry.find(rest)
+    count = found[1] if found else len(rest)
+    return [*rest[:count], *options, *rest[count:]]
+
+
+def _help(context: Context, words: list[str]) -> int:
+    found = registry.find(words)
+    if found is not None and found[1] == len(words):
+        return _run([*words, "-h"], context)
+    if words and not registry.below(" ".join(words)):
+        return _no_command(context, words)
+    return _list(context, " ".join(words))
+
+
+def _list(context: Context, noun: str) -> int:
+    """The commands below `noun` with one line each."""
+    out = context.out
+    if not noun:
+        out.line("whisk: one local daemon for people who run several coding agents at once\n")
+        out.line("Usage: whisk <command> [options]\n")
+    names = registry.below(noun)
+    wide = max(len(name) for name in names) + 2
+    group = ""
+    for name in names:
+        # A blank line between nouns makes a list of fifty readable.
+        if group and name.split()[0] != group and not noun:
+            out.line()
+        group = name.split()[0]
+        out.line(f"  {name:<{wide}}{registry.COMMANDS[name].summary}")
+    out.line("\n`whisk help <command>` shows options and an example; -json and --json are the same.")
+    return OK
+
+
+def _no_command(context: Context, arguments: list[str]) -> int:
+    """A noun without its verb lists the verbs; anything else is answered with what was probably meant."""
+    words: list[str] = []
+    for word in arguments:
+        if not registry.below(" ".join([*words, word])):
+            break
+        words.append(word)
+    noun, rest = " ".join(words), arguments[len(words) :]
+    if noun and rest and rest[0] in _HELP_OPTIONS:
+        return _list(context, noun)
+    prefix = f"{noun} " if noun else ""
+    choices = list(dict.fromkeys(name.removeprefix(prefix).split()[0] for name in registry.below(noun)))
+    wrong = next((word for word in rest if not word.startswith("-")), None)
+    if wrong is None:
+        context.out.note(f"whisk {noun} needs one more word: {', '.join(choices)}")
+    else:
+        near = near_names(wrong, choices)
+        hint = f"did you mean {' or '.join(prefix + one for one in near)}?" if near else "`whisk help` lists them all"
+        context.out.note(f"unknown command: {prefix}{wrong}; {hint}")
+    return USAGE
+
+
+def _complain(context: Context, error: CommandError) -> None:
+    """The sentence on stderr; for `-json` callers a JSON object with the stable code as well as the sentence."""
+    if context.json_wanted and isinstance(error, RefusedError):
+        import json
+
+        body: dict[str, object] = {"error": str(error), "code": error.code}
+        if error.details:
+            body["details"] = error.details
+        context.out.note(json.dumps(body, indent=2, ensure_ascii=False))
+    else:
+        context.out.note(f"whisk: {error}")

@@ -1,0 +1,157 @@
+"""What a command prints. Text that agents wrote is data: control characters never reach the person's terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+# Whole escape sequences first, so that their visible rest ("[31m") goes too; then single controls and the
+# characters that reorder text (a file name shown backwards is a lie as well).
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\x07|\x1b\\|$)|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]", re.DOTALL
+)
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_GAP = 2
+_NARROWEST = 8
+
+
+def plain(text: str) -> str:
+    """`text` without escape sequences and control characters; newlines and tabs stay."""
+    return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+
+
+def one_line(text: str) -> str:
+    """`plain`, with every run of white space made one space."""
+    return " ".join(plain(text).split())
+
+
+def width(text: str) -> int:
+    """Terminal cells that `text` takes: wide characters count two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    cells = 0
+    for character in text:
+        if not unicodedata.combining(character) and unicodedata.category(character) not in ("Cf", "Me", "Mn"):
+            cells += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return cells
+
+
+def cut(text: str, cells: int) -> str:
+    """`text` in at most `cells` cells, its end replaced by `…` when something was left out."""
+    if width(text) <= cells:
+        return text
+    kept = ""
+    for character in text:
+        if width(kept + character) > cells - 1:
+            break
+        kept += character
+    return kept + "…" if cells > 0 else ""
+
+
+class Output:
+    """Stdout for results, stderr for everything said beside them."""
+
+    def __init__(self, env: Mapping[str, str], stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
+        self.stdout = stdout or sys.stdout
+        self.stderr = stderr or sys.stderr
+        self.is_tty = self.stdout.isatty()
+        self.colours = self.is_tty and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+        self._env = env
+
+    @property
+    def columns(self) -> int | None:
+        """Cells a line may take, or None when stdout is no terminal."""
+        if not self.is_tty:
+            return None
+        try:
+            return os.get_terminal_size(self.stdout.fileno()).columns or 80
+        except (OSError, ValueError):
+            return 80
+
+    def line(self, text: str = "") -> None:
+        """One line (or several) of text, cleaned."""
+        self._write(plain(text) + "\n")
+
+    def fields(self, *values: object) -> None:
+        """One tab-separated line, as scripts read it."""
+        self._write("\t".join(one_line(_shown(value)) for value in values) + "\n")
+
+    def raw(self, data: bytes) -> None:
+        """Bytes as they are; only for output that the person asked for raw."""
+        self.stdout.flush()
+        self.stdout.buffer.write(data)
+        self.stdout.buffer.flush()
+
+    def json(self, value: Any) -> None:
+        """Two-space indented JSON. Controls are escaped by JSON itself, so nothing is lost."""
+        import json
+
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        # C1 controls are legal in JSON but some terminals obey them.
+        self._write(re.sub("[\x7f-\x9f]", lambda m: f"\\u{ord(m[0]):04x}", text) + "\n")
+
+    def table(
+        self, header: Sequence[str], rows: Iterable[Sequence[object]], *, flexible: Sequence[str] | None = None
+    ) -> None:
+        """Aligned columns under a header row, two spaces apart.
+
+        On a terminal no line is wider than the window: the columns named in `flexible` (the last one unless said
+        otherwise) are cut first, then the others, never the first, which holds the id.
+        """
+        lines = [list(header), *([one_line(_shown(cell)) for cell in row] for row in rows)]
+        widths = [max(width(line[column]) for line in lines) for column in range(len(header))]
+        if (columns := self.columns) is not None:
+            order = [header.index(name) for name in flexible] if flexible else [len(header) - 1]
+            order += [column for column in range(len(header) - 1, 0, -1) if column not in order]
+            shrink(widths, order, columns - _GAP * (len(header) - 1))
+        for line in lines:
+            cells = [cut(cell, limit) for cell, limit in zip(line, widths, strict=True)]
+            padded = [cell + " " * (limit - width(cell)) for cell, limit in zip(cells, widths, strict=True)]
+            self._write((" " * _GAP).join(padded).rstrip() + "\n")
+
+    def style(self, text: str, code: str) -> str:
+        """`text` in an SGR style such as "1" or "31" when colours are wanted; write the result with `styled`."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colours else text
+
+    def styled(self, text: str) -> None:
+        """A line made with `style` from cleaned parts; it is written as it is."""
+        self._write(text + "\n")
+
+    def note(self, text: str) -> None:
+        """Something beside the result, on stderr."""
+        self.stdout.flush()
+        self.stderr.write(plain(text) + "\n")
+        self.stderr.flush()
+
+    def flush(self) -> None:
+        self.stdout.flush()
+
+    def _write(self, text: str) -> None:
+        self.stdout.write(text)
+
+
+def shrink(widths: list[int], order: Sequence[int], room: int) -> None:
+    """Make `widths` sum to at most `room` where that is possible, taking from the columns in `order`."""
+    for least in (_NARROWEST, 1):
+        for column in order:
+            if (excess := sum(widths) - room) > 0:
+                widths[column] = max(min(widths[column], least), widths[column] - excess)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def prepare(stream: TextIO) -> None:
+    """Let a stream print anything: a character that its encoding lacks becomes `?` instead of a traceback."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")

@@ -1,0 +1,89 @@
+"""Every command: its words, where its `Command` record is, and one line on what it does.
+
+The table is data, so that listing the commands or dispatching on words imports none of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    place: str
+    summary: str
+
+
+_COMMANDS = "whisk.cli.commands."
+
+# words -> (module:NAME below whisk.cli.commands, what it does)
+_TABLE: dict[str, tuple[str, str]] = {
+    "daemon start": ("daemon:START", "start whiskd in the background and return when it is healthy"),
+    "daemon stop": ("daemon:STOP", "stop whiskd; terminals keep running unless -kill-ptys"),
+    "daemon status": ("daemon:STATUS", "say whether whiskd runs, where and which version"),
+    "daemon run": ("daemon:RUN", "run whiskd in the foreground"),
+    "daemon clear": ("daemon:CLEAR", "end all terminals and delete sessions, work and mail"),
+    "demo": ("demo:DEMO", "show the main job in a private daemon, then clean up"),
+    "mail send": ("mail:SEND", "send a message to addresses or a selector"),
+    "mail list": ("mail:LIST", "list messages"),
+    "mail check": ("mail:CHECK", "take the next unread message, waiting for one if asked"),
+    "mail next": ("mail:CHECK", "the same as mail check"),
+    "mail read": ("mail:READ", "mark a message read"),
+    "mail reply": ("mail:REPLY", "answer a message"),
+    "mail thread": ("mail:THREAD", "show a whole conversation"),
+    "mail search": ("mail:SEARCH", "search subjects and bodies"),
+    "prompt list": ("prompt:LIST", "list the questions and approvals that wait for a person"),
+    "prompt show": ("prompt:SHOW", "show one prompt whole"),
+    "prompt resolve": ("prompt:RESOLVE", "answer or deny a prompt"),
+    "prompt release": ("prompt:RELEASE", "let the agent ask in its own window"),
+    "policy add": ("policy:ADD", "allow, deny or ask for tools that match a rule"),
+    "policy list": ("policy:LIST", "list the rules"),
+    "policy remove": ("policy:REMOVE", "remove a rule"),
+    "question ask": ("question:ASK", "ask a question about a work item"),
+    "question list": ("question:LIST", "list work-item questions"),
+    "question answer": ("question:ANSWER", "answer a work-item question"),
+    "session list": ("session:LIST", "list sessions"),
+    "session create": ("session:CREATE", "open a session, with a terminal unless -pty=false"),
+    "session close": ("session:CLOSE", "end a session and its terminals"),
+    "session pty list": ("pty:LIST", "list terminals"),
+    "session pty start": ("pty:START", "start a terminal in a session's pane"),
+    "session pty output": ("pty:OUTPUT", "print what a terminal has shown"),
+    "session pty tail": ("pty:TAIL", "follow a terminal's output"),
+    "session pty write": ("pty:WRITE", "type into a terminal"),
+    "session pty expect": ("pty:EXPECT", "wait until a pattern shows in a terminal"),
+    "session pty resize": ("pty:RESIZE", "change a terminal's size"),
+    "session pty attach": ("pty:ATTACH", "use a terminal as if it were this one"),
+    "session pty kill": ("pty:KILL", "end a terminal and everything in it"),
+    "project list": ("project:LIST", "list projects"),
+    "project create": ("project:CREATE", "create a project"),
+    "project show": ("project:SHOW", "show one project with its work"),
+    "work-item list": ("work_item:LIST", "list work items"),
+    "work-item create": ("work_item:CREATE", "create a work item"),
+    "run list": ("run:LIST", "list runs"),
+    "run start": ("run:START", "start an agent on a work item"),
+    "run cancel": ("run:CANCEL", "cancel a run"),
+    "gate list": ("gate:LIST", "list gates"),
+    "agent profiles": ("agent:PROFILES", "list agent profiles and which are installed"),
+    "agent-bridge hook": ("agent_bridge:HOOK", "called by an agent's hooks: JSON on stdin, an answer on stdout"),
+    "actor list": ("actor:LIST", "list the daemon's actors"),
+    "actor tree": ("actor:TREE", "show the supervision tree; -watch keeps it live"),
+    "actor show": ("actor:SHOW", "show one actor whole"),
+    "actor restart": ("actor:RESTART", "restart an actor from storage"),
+    "actor stop": ("actor:STOP", "stop an actor"),
+    "actor dead-letters": ("actor:DEAD_LETTERS", "list messages that no actor took; -replay sends one again"),
+    "version": ("version:VERSION", "print whisk's version"),
+}
+
+COMMANDS: dict[str, Entry] = {words: Entry(_COMMANDS + place, summary) for words, (place, summary) in _TABLE.items()}
+
+
+def find(words: list[str]) -> tuple[str, int] | None:
+    """The longest command that `words` begins with, and how many words it took."""
+    for count in range(min(len(words), 3), 0, -1):
+        if (name := " ".join(words[:count])) in COMMANDS:
+            return name, count
+    return None
+
+
+def below(noun: str) -> list[str]:
+    """The commands that begin with `noun`; all of them for an empty noun."""
+    return [words for words in COMMANDS if not noun or words == noun or words.startswith(noun + " ")]

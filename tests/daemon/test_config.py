@@ -1,0 +1,73 @@
+"""The settings file: what is wrong in it is named with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from whisk.daemon.config import Seconds, Settings, check_addr, load
+from whisk.errors import InvalidError
+
+
+def settings(tmp_path: Path, text: str) -> Settings:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    return load(file)
+
+
+def test_no_file_means_the_defaults(tmp_path: Path) -> None:
+    assert load(tmp_path / "none.toml") == Settings()
+
+
+def test_every_table_is_typed(tmp_path: Path) -> None:
+    loaded = settings(
+        tmp_path,
+        '[daemon]\naddr = "127.0.0.1:0"\ndrain = 2\n[terminal]\nring-bytes = 4096\n[prompts]\nwait = "1m30s"\n',
+    )
+    assert loaded.daemon.addr == "127.0.0.1:0"
+    assert loaded.daemon.drain == Seconds(2)
+    assert loaded.terminal.ring_bytes == 4096
+    assert loaded.prompts.wait == 90
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "hint"),
+    [
+        ("[deamon]\n", "deamon", "did you mean daemon?"),
+        ("[daemon]\nadr = 1\n", "daemon.adr", "did you mean daemon.addr?"),
+        ("[daemon]\nallow_remote = true\n", "daemon.allow_remote", "did you mean daemon.allow-remote?"),
+        ("[daemon]\naddr = 1\n", "daemon.addr", "expected `str`, got `int`"),
+        ("[daemon]\nzzz = 1\n", "daemon.zzz", "known here: addr"),
+        ('[prompts]\nwait = "soon"\n', "prompts.wait", "expected a duration"),
+        ('[prompts]\nwait = "-1s"\n', "prompts.wait", "expected a duration"),
+        ('[prompts]\nthen = "maybe"\n', "prompts.then", "invalid enum value 'maybe'"),
+        ("daemon = 3\n", "daemon", "expected `object`"),
+        ("[daemon\n", "", "at line 1"),
+        ("\xff", "", "not TOML"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_place(tmp_path: Path, text: str, place: str, hint: str) -> None:
+    with pytest.raises(InvalidError) as refused:
+        settings(tmp_path, text)
+    assert f"{tmp_path / 'config.toml'}" in str(refused.value)
+    assert hint in str(refused.value)
+    assert refused.value.details.get("place", "") == place
+
+
+@pytest.mark.parametrize("addr", ["127.0.0.1:0", "localhost:80", "[::1]:8787", "127.0.0.2:1"])
+def test_loopback_needs_no_permission(addr: str) -> None:
+    check_addr(addr, allow_remote=False)
+
+
+@pytest.mark.parametrize("addr", ["0.0.0.0:8787", "[::]:1", "192.168.0.1:80", "example.org:80"])
+def test_an_address_others_can_reach_needs_permission(addr: str) -> None:
+    with pytest.raises(InvalidError, match="-allow-remote"):
+        check_addr(addr, allow_remote=False)
+    check_addr(addr, allow_remote=True)
+
+
+@pytest.mark.parametrize("addr", ["", "8787", "127.0.0.1", "127.0.0.1:http", ":80", "127.0.0.1:70000"])
+def test_a_malformed_address_is_refused(addr: str) -> None:
+    with pytest.raises(InvalidError, match="host:port"):
+        check_addr(addr, allow_remote=True)

@@ -20,7 +20,7 @@ from peewee import Database, SqliteDatabase
 
 from whisk.clock import Clock, SystemClock
 from whisk.errors import InvalidError, ReadOnlyError, StorageError, UnavailableError
-from whisk.storage.failure import storage_error
+from whisk.storage.failure import sqlite_code, storage_error
 from whisk.storage.migration import Migration, all_migrations, migrate
 
 T = TypeVar("T")
@@ -199,8 +199,6 @@ def _enter_wal(db: SqliteDatabase) -> None:
                 raise StorageError(f"the file system cannot hold a database that is shared: {db.database}")
             return
         except Exception as error:
-            if getattr(error.args[0] if error.args else None, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-            if time.monotonic() > deadline:
+            if sqlite_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
         threading.Event().wait(0.01)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-import peewee
-
 from whisk.errors import (
     BusyError,
     DeadlineError,
@@ -31,18 +29,25 @@ _KNOWN: Final[dict[int, tuple[type[WhiskError], str]]] = {
 }
 
 
+def sqlite_code(error: BaseException) -> int:
+    """SQLite's primary result code, 0 when the error is not SQLite's."""
+    return int(getattr(_cause(error), "sqlite_errorcode", 0)) & 0xFF
+
+
 def storage_error(error: BaseException, path: str) -> BaseException:
     """The typed refusal for an error of the database's surroundings; any other error comes back as it is.
 
     A violated constraint or faulty SQL stays what it is: that is a bug of the caller, not a state of the disk.
     """
-    source: object = error
-    if isinstance(error, peewee.PeeweeException) and error.args:
-        source = error.args[0]
-    if not isinstance(source, sqlite3.Error):
-        return error
-    known = _KNOWN.get(getattr(source, "sqlite_errorcode", 0) & 0xFF)
+    source = _cause(error)
+    known = _KNOWN.get(sqlite_code(error))
     if known is None:
         return error
     kind, sentence = known
     return kind(f"{sentence}: {path} ({source})", path=path, sqlite=getattr(source, "sqlite_errorname", ""))
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The sqlite3 error that peewee's own is wrapped around."""
+    cause = getattr(error, "orig", None)
+    return cause if isinstance(cause, BaseException) else error

@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from whisk.errors import InvalidError, RefusedError, TooLargeError
@@ -112,6 +112,7 @@ def test_a_prompt_is_never_expanded() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1))
+@example('\x7f\n"\\')
 def test_codex_reads_back_the_system_prompt_that_was_given(text: str) -> None:
     word = start("codex", "P", text).argv[4]
     assert tomllib.loads(word) == {"developer_instructions": text}

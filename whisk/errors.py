@@ -144,3 +144,15 @@ class WouldDeadlockError(WhiskError):
 
 class CancelledError(WhiskError):
     code = "cancelled"
+
+
+class SpawnError(RefusedError):
+    """A terminal's program could not be started; `details.reason` says why (`executable_not_found`, …)."""
+
+    code = "spawn_failed"
+
+
+class TerminalEndedError(RefusedError):
+    """The terminal has ended; `details.seen` holds what it printed last where that helps."""
+
+    code = "terminal_ended"

@@ -23,12 +23,14 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
 def test_every_table_is_typed(tmp_path: Path) -> None:
     loaded = settings(
         tmp_path,
-        '[daemon]\naddr = "127.0.0.1:0"\ndrain = 2\n[terminal]\nring-bytes = 4096\n[prompts]\nwait = "1m30s"\n',
+        '[daemon]\naddr = "127.0.0.1:0"\ndrain = 2\n[terminal]\nring_bytes = 4096\n[prompts]\nlimit = "1m30s"\n'
+        '[profiles.aider]\nargv = ["aider", "{prompt}"]\n',
     )
     assert loaded.daemon.addr == "127.0.0.1:0"
     assert loaded.daemon.drain == Seconds(2)
     assert loaded.terminal.ring_bytes == 4096
-    assert loaded.prompts.wait == 90
+    assert loaded.prompts.limit == 90
+    assert [profile.id for profile in loaded.profiles][-1] == "aider"
 
 
 @pytest.mark.parametrize(
@@ -36,12 +38,15 @@ def test_every_table_is_typed(tmp_path: Path) -> None:
     [
         ("[deamon]\n", "deamon", "did you mean daemon?"),
         ("[daemon]\nadr = 1\n", "daemon.adr", "did you mean daemon.addr?"),
-        ("[daemon]\nallow_remote = true\n", "daemon.allow_remote", "did you mean daemon.allow-remote?"),
+        ("[daemon]\nallow-remote = true\n", "daemon.allow-remote", "did you mean daemon.allow_remote?"),
         ("[daemon]\naddr = 1\n", "daemon.addr", "expected `str`, got `int`"),
         ("[daemon]\nzzz = 1\n", "daemon.zzz", "known here: addr"),
-        ('[prompts]\nwait = "soon"\n', "prompts.wait", "expected a duration"),
-        ('[prompts]\nwait = "-1s"\n', "prompts.wait", "expected a duration"),
-        ('[prompts]\nthen = "maybe"\n', "prompts.then", "invalid enum value 'maybe'"),
+        ('[prompts]\nlimit = "soon"\n', "prompts.limit", "expected a duration"),
+        ('[prompts]\nlimit = "-1s"\n', "prompts.limit", "expected a duration"),
+        ('[prompts]\nafter = "maybe"\n', "prompts.after", "invalid enum value 'maybe'"),
+        ('[prompts]\nafter = "default"\n', "prompts", "prompts: after = default needs a default answer"),
+        ("[profiles.x]\nargs = []\n", "profiles.x.args", "did you mean profiles.x.argv?"),
+        ("[profiles.x]\nargv = []\n", "profiles", "profiles.x: argv must begin with the program"),
         ("daemon = 3\n", "daemon", "expected `object`"),
         ("[daemon\n", "", "at line 1"),
         ("\xff", "", "not TOML"),

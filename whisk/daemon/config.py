@@ -5,13 +5,16 @@
 addr = "127.0.0.1:8787"
 
 [terminal]
-ring-bytes = 1048576
+ring_bytes = 1048576
 
 [prompts]
-wait = "10m"
-then = "ask"
+limit = "10m"
+after = "ask"
+
+[profiles.aider]
+argv = ["aider", "--message", "{prompt}"]
 ```
-Keys are written with dashes, durations as `500ms`, `10s`, `1m30s`, `2h` or as seconds.
+Durations are written as `500ms`, `10s`, `1m30s`, `2h`, or as a number of seconds.
 """
 
 from __future__ import annotations
@@ -25,12 +28,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from whisk.bridges.setting import After, PromptSettings
 from whisk.errors import InvalidError
+from whisk.profiles.builtin import BUILTIN
+from whisk.profiles.profile import Profile, ProfileTable, merge
 
 DEFAULT_ADDR = "127.0.0.1:8787"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_KIB = 1024
 
 
 class Seconds(float):
@@ -44,41 +50,55 @@ class Seconds(float):
         return cls(sum(float(number) * _UNITS[unit] for number, unit in parts))
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of the tables of the settings file."""
 
 
-class DaemonSettings(Section, frozen=True):
-    """`allow_remote` permits an `addr` that other machines can reach; `host_names` are names they may call it by."""
+class DaemonTable(Table, frozen=True):
+    """`allow_remote` permits an `addr` that other machines can reach; `host_names` are names they may call it by.
+
+    `drain` is how long a stop waits for what is under way.
+    """
 
     addr: str = DEFAULT_ADDR
     allow_remote: bool = False
     host_names: tuple[str, ...] = ()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_bytes: int = 1024 * 1024
-    drain: Seconds = Seconds(8)
+    log_bytes: int = 1024 * _KIB
+    drain: Seconds = Seconds(5)
 
 
-class TerminalSettings(Section, frozen=True):
-    """What is kept of each terminal's output: in memory, and on disk."""
+class TerminalTable(Table, frozen=True):
+    """How much of each terminal's output is kept: in memory, and on disk."""
 
-    ring_bytes: int = 1024 * 1024
-    transcript_bytes: int = 64 * 1024 * 1024
+    ring_bytes: int = 1024 * _KIB
+    transcript_bytes: int = 16 * 1024 * _KIB
 
 
-class PromptSettings(Section, frozen=True):
-    """How long a hook waits for a person, and what happens then."""
+class PromptTable(Table, frozen=True):
+    """See `whisk.bridges.setting.PromptSettings`."""
 
-    wait: Seconds = Seconds(600)
-    then: Literal["ask", "deny", "default", "never"] = "ask"
+    limit: Seconds | None = None
+    after: After = "ask"
     default_answer: str = ""
+    hook_limits: dict[str, Seconds] = {}
+    margin: Seconds = Seconds(PromptSettings().margin)
 
 
-class Settings(Section, frozen=True):
-    daemon: DaemonSettings = DaemonSettings()
-    terminal: TerminalSettings = TerminalSettings()
+class _File(Table, frozen=True):
+    daemon: DaemonTable = DaemonTable()
+    terminal: TerminalTable = TerminalTable()
+    prompts: PromptTable = PromptTable()
+    profiles: dict[str, ProfileTable] = {}
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the file says, as the parts of the daemon take it; `profiles` holds the built-in ones too."""
+
+    daemon: DaemonTable = DaemonTable()
+    terminal: TerminalTable = TerminalTable()
     prompts: PromptSettings = PromptSettings()
-    profiles: dict[str, dict[str, Any]] = {}
+    profiles: tuple[Profile, ...] = BUILTIN
 
 
 def load(path: Path) -> Settings:
@@ -99,13 +119,23 @@ def load(path: Path) -> Settings:
 
 def read(data: Mapping[str, Any], source: str) -> Settings:
     """`load` for what has been parsed already."""
-    _check_names(data, Settings, source, "")
+    _check_names(data, _File, source, "")
     try:
-        return msgspec.convert(data, Settings, dec_hook=_decode)
+        file = msgspec.convert(data, _File, dec_hook=_decode)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at `$")
         place = place.strip(".`") or "the file"
         raise InvalidError(f"{source}: {place}: {what[:1].lower()}{what[1:]}", path=source, place=place) from error
+    place = "prompts"
+    try:
+        prompts = PromptSettings(**msgspec.structs.asdict(file.prompts))
+        # A profile's own message begins with its place already.
+        place = ""
+        profiles = merge(BUILTIN, data.get("profiles", {}))
+    except InvalidError as error:
+        message = ": ".join(part for part in (source, place, error.message) if part)
+        raise InvalidError(message, path=source, place=place or "profiles", **error.details) from error
+    return Settings(file.daemon, file.terminal, prompts, profiles)
 
 
 def check_addr(addr: str, *, allow_remote: bool) -> tuple[str, int]:
@@ -117,37 +147,36 @@ def check_addr(addr: str, *, allow_remote: bool) -> tuple[str, int]:
     if not allow_remote and not is_loopback(host):
         raise InvalidError(
             f"{host} can be reached from other machines, and whoever holds the control token can run programs here;"
-            " if that is wanted, say -allow-remote or set daemon.allow-remote = true",
+            " if that is wanted, say -allow-remote or set daemon.allow_remote = true",
             addr=addr,
         )
     return host, int(port)
 
 
 def is_loopback(host: str) -> bool:
-    return host in _LOOPBACK or (host.startswith("127.") and host.count(".") == 3)
+    return host in ("localhost", "::1") or (host.startswith("127.") and host.count(".") == 3)
 
 
-def _check_names(data: Mapping[str, Any], kind: type, source: str, place: str) -> None:
+def _check_names(data: Mapping[str, Any], kind: type[msgspec.Struct], source: str, place: str) -> None:
     """Refuse unknown keys. msgspec would too, but it cannot say which key was meant."""
-    known = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
     hints = get_type_hints(kind)
     for key, value in data.items():
         where = f"{place}{key}"
-        if key not in known:
-            near = get_close_matches(key.replace("_", "-"), known, n=1, cutoff=0.5)
-            hint = f"did you mean {place}{near[0]}?" if near else f"known here: {', '.join(known)}"
+        if key not in hints:
+            near = get_close_matches(key.replace("-", "_"), hints, n=1, cutoff=0.5)
+            hint = f"did you mean {place}{near[0]}?" if near else f"known here: {', '.join(hints)}"
             raise InvalidError(f"{source}: {where}: unknown setting; {hint}", path=source, place=where)
-        inner = hints[known[key]]
-        if isinstance(value, dict) and isinstance(inner, type) and issubclass(inner, Section):
+        inner = hints[key]
+        if isinstance(value, dict) and _is_table(inner):
             _check_names(value, inner, source, f"{where}.")
-        elif isinstance(value, dict) and get_origin(inner) is dict and _is_section(get_args(inner)[1]):
+        elif isinstance(value, dict) and get_origin(inner) is dict and _is_table(get_args(inner)[1]):
             for name, table in value.items():
                 if isinstance(table, dict):
                     _check_names(table, get_args(inner)[1], source, f"{where}.{name}.")
 
 
-def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Section)
+def _is_table(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _decode(kind: type, value: Any) -> Any:

@@ -1,0 +1,195 @@
+"""The grammar of a policy rule, and which tool calls it matches.
+
+    Bash                     every call of the tool
+    Bash(git status *)       calls whose subject fits the glob: a command, a path, an address
+    Bash(npm run:*)          the same, and the words alone: `npm run`, `npm run test`
+    WebFetch(domain:x.org)   that host and those below it
+    mcp__server__*           every tool of an MCP server; `mcp__server` says the same
+
+A rule that allows is read narrowly and one that denies or asks widely, because the two kinds of mistake do not cost the
+same: an allowing glob never matches a command line that holds more than one command, while a denying one is tried
+against each command in it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from whisk.errors import InvalidError
+from whisk.values import Record, check_text
+
+RULE_BYTES = 4096
+
+_RULE = re.compile(r"(?P<tool>[A-Za-z0-9_*][A-Za-z0-9_.:*\-]*)(?:\((?P<glob>.*)\))?", re.DOTALL)
+
+SHELLS = frozenset({"Bash", "shell", "exec_command", "local_shell", "run_shell_command", "PowerShell"})
+_PATHS = {
+    "Read": "file_path",
+    "Write": "file_path",
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+    "LS": "path",
+}
+_WORDS = {
+    "WebFetch": "url",
+    "WebSearch": "query",
+    "Glob": "pattern",
+    "Grep": "pattern",
+    "Task": "subagent_type",
+    "Agent": "subagent_type",
+    "Skill": "skill",
+    "SlashCommand": "command",
+}
+
+# Anything by which one command line can hold a second command, write a file, or hide either.
+_COMPOUND = re.compile(r"[;&|<>`\n\r(){}]|\$\(|\$\{|\$'")
+_SEPARATORS = re.compile(r"\$\(|[;&|<>`\n\r(){}]+")
+_PREFIXES = re.compile(
+    r"\s*(?:(?:sudo|env|command|builtin|exec|nohup|time|nice|then|do|else|!)\s+|[A-Za-z_]\w*=\S*\s+)*"
+)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
+
+
+class Rule(Record, frozen=True):
+    """A parsed rule; `glob` is None when every call of the tool is meant."""
+
+    tool: str
+    glob: str | None = None
+
+
+@lru_cache(maxsize=1024)
+def parse_rule(text: str) -> Rule:
+    """Read a rule; `InvalidError` says what a rule looks like."""
+    check_text(text, "rule", limit=RULE_BYTES, empty=False)
+    match = _RULE.fullmatch(text.strip())
+    if match is None:
+        raise InvalidError(
+            f"not a rule: {text!r}; write Tool, Tool(glob) or mcp__server__*",
+            expected="Tool, Tool(glob), mcp__server__*",
+        )
+    tool, glob = match["tool"], match["glob"]
+    if tool.startswith("mcp__") and glob is not None:
+        raise InvalidError(f"the tools of an MCP server take no glob in brackets: write {tool}", expected=tool)
+    if tool.startswith("mcp__") and tool.count("__") == 1 and not tool.endswith("*"):
+        tool += "__*"
+    if glob and glob.startswith("~") and tool in _PATHS:
+        raise InvalidError(f"write the whole path: whiskd does not know whose home {glob!r} means", rule=text)
+    return Rule(tool=tool, glob=glob or None)
+
+
+def allows(rule: Rule, tool: str, tool_input: dict[str, Any], cwd: str) -> bool:
+    """Whether a rule that allows matches this call, for certain."""
+    if not _names(rule, tool):
+        return False
+    if rule.glob is None:
+        return True
+    found = _subjects(tool, tool_input, cwd)
+    if tool in SHELLS:
+        return len(found) == 1 and _COMPOUND.search(found[0]) is None and _fits(rule.glob, found[0], path=False)
+    is_path = tool in _PATHS or tool == "apply_patch"
+    # A tool of unknown shape is only known by heart when there is just one thing it could mean.
+    if not found or (not is_path and tool not in _WORDS and len(found) != 1):
+        return False
+    return all(_fits_any(rule.glob, tool, subject, cwd, path=is_path) for subject in found)
+
+
+def touches(rule: Rule, tool: str, tool_input: dict[str, Any], cwd: str) -> bool:
+    """Whether a rule that denies or asks matches this call, or any part of it."""
+    if not _names(rule, tool):
+        return False
+    if rule.glob is None:
+        return True
+    found = _subjects(tool, tool_input, cwd)
+    if tool in SHELLS:
+        parts = [part for command in found for part in _commands(command)]
+        return any(_fits(rule.glob, part, path=False) for part in parts)
+    is_path = tool in _PATHS or tool == "apply_patch"
+    return any(_fits_any(rule.glob, tool, subject, cwd, path=is_path) for subject in found)
+
+
+def _names(rule: Rule, tool: str) -> bool:
+    return rule.tool == tool or ("*" in rule.tool and _pattern(rule.tool, False).fullmatch(tool) is not None)
+
+
+def _subjects(tool: str, tool_input: dict[str, Any], cwd: str) -> list[str]:
+    """What a glob is compared with: the command, the paths, or every text of a tool of unknown shape."""
+    if tool in SHELLS:
+        command = tool_input.get("command", tool_input.get("cmd"))
+        if isinstance(command, list):
+            command = " ".join(str(part) for part in command)
+        return [command.strip()] if isinstance(command, str) else []
+    if tool == "apply_patch":
+        patch = tool_input.get("command", tool_input.get("input"))
+        paths = _PATCHED.findall(patch) if isinstance(patch, str) else []
+        return [_absolute(one or other, cwd) for one, other in paths]
+    if (name := _PATHS.get(tool)) is not None:
+        path = tool_input.get(name)
+        return [_absolute(path, cwd)] if isinstance(path, str) else []
+    if (name := _WORDS.get(tool)) is not None:
+        word = tool_input.get(name)
+        return [word] if isinstance(word, str) else []
+    return [value for value in tool_input.values() if isinstance(value, str)]
+
+
+def _commands(line: str) -> list[str]:
+    """The line itself and every command in it, without the words that only lead up to one."""
+    found = [line]
+    for part in _SEPARATORS.split(line):
+        lead = _PREFIXES.match(part)
+        found += [part.strip(), part[lead.end() if lead else 0 :].strip()]
+    return [part for part in found if part]
+
+
+def _absolute(path: str, cwd: str) -> str:
+    """`path` without `.` and `..`: a rule for one folder must not be left by writing `..`."""
+    joined = posixpath.normpath(posixpath.join(cwd or "/", path))
+    return "/" + joined.lstrip("/") if joined.startswith("/") else joined
+
+
+def _fits_any(glob: str, tool: str, subject: str, cwd: str, *, path: bool) -> bool:
+    if tool == "WebFetch" and glob.startswith("domain:"):
+        return _host_within(subject, glob.removeprefix("domain:"))
+    if path and glob.startswith("//"):
+        # Claude Code's own rules write an absolute path this way.
+        glob = glob[1:]
+    elif path and not glob.startswith(("/", "*")):
+        glob = posixpath.normpath(posixpath.join(cwd or "/", glob))
+    return _fits(glob, subject, path=path)
+
+
+def _host_within(address: str, domain: str) -> bool:
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        return False
+    wanted = domain.lower().removeprefix("*.")
+    return host == wanted or host.endswith("." + wanted)
+
+
+def _fits(glob: str, subject: str, *, path: bool) -> bool:
+    if not path and glob.endswith(":*"):
+        lead = glob.removesuffix(":*")
+        return subject == lead or _pattern(lead + " *", False).fullmatch(subject) is not None
+    if not path and glob.endswith(" *") and glob.count("*") == 1 and subject == glob.removesuffix(" *"):
+        # `git status *` also means `git status`: the words with nothing behind them.
+        return True
+    return _pattern(glob, path).fullmatch(subject) is not None
+
+
+@lru_cache(maxsize=1024)
+def _pattern(glob: str, path: bool) -> re.Pattern[str]:
+    """`*` is any run of characters, in a path within one folder (`**` crosses folders); `?` is one character."""
+    pieces = []
+    for piece in re.split(r"(\*+|\?)", glob):
+        if piece.startswith("*"):
+            pieces.append("[^/]*" if path and piece == "*" else ".*")
+        elif piece == "?":
+            pieces.append("[^/]" if path else ".")
+        else:
+            pieces.append(re.escape(piece))
+    return re.compile("".join(pieces), re.DOTALL)

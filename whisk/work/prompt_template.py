@@ -1,0 +1,123 @@
+"""Prompt templates: what an agent is told at the start of a run, with the work item filled in.
+
+A placeholder is replaced once, and what replaces it is never looked at again: `{{project.name}}` in a title stays.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from whisk.clock import Instant
+from whisk.errors import InvalidError
+from whisk.values import Record
+from whisk.work.attachment import Attachment
+from whisk.work.item import WorkItem
+from whisk.work.project import Project
+
+_PLACEHOLDER = re.compile(r"\{\{\s*([a-z_A-Z.]+)\s*\}\}")
+
+
+class PromptTemplate(Record, frozen=True):
+    id: str
+    name: str
+    source: Literal["builtin", "file"]
+    body: str
+    created_at: Instant = Instant(0)
+    updated_at: Instant = Instant(0)
+
+
+_SUBJECT = """\
+Project: {{project.name}} ({{project.rootDir}})
+Work item #{{work_item.number}}: {{work_item.title}}
+
+{{work_item.bodyMarkdown}}
+
+{{attachments}}"""
+
+_ASKING = """\
+When you need a decision from a person, ask and wait for the answer:
+  ${WHISK_CLI:-whisk} question ask -prompt "Your question" -wait"""
+
+_DONE = """\
+When you are done, say so once:
+  ${WHISK_CLI:-whisk} mail send -from run:$WHISK_RUN_ID -to work-item:$WHISK_WORK_ITEM_ID -type worker_done \\
+    -subject "Done" -body "What you did"""
+
+BUILTIN_TEMPLATES = (
+    PromptTemplate(
+        id="plan",
+        name="Plan",
+        source="builtin",
+        body=f"""Plan this work. Do not change any file and do not implement anything.
+
+{_SUBJECT}
+
+Read what you need, then present the plan by leaving plan mode (ExitPlanMode). Where that is not possible, submit it:
+  ${{WHISK_CLI:-whisk}} workflow submit-plan -body 'The plan'
+
+{_ASKING}
+""",
+    ),
+    PromptTemplate(
+        id="implement",
+        name="Implement",
+        source="builtin",
+        body=f"""Implement this work, following the approved plan where there is one.
+
+{_SUBJECT}
+
+Worktree: {{{{worktree.path}}}} (branch {{{{worktree.branch}}}})
+
+{_ASKING}
+
+{_DONE}
+""",
+    ),
+    PromptTemplate(
+        id="review",
+        name="Review",
+        source="builtin",
+        body=f"""Review the work that was done for this item. Change nothing; report what you find, the worst first.
+
+{_SUBJECT}
+
+Worktree: {{{{worktree.path}}}} (branch {{{{worktree.branch}}}})
+
+{_ASKING}
+
+{_DONE}
+""",
+    ),
+)
+
+
+def find_template(template_id: str) -> PromptTemplate:
+    for template in BUILTIN_TEMPLATES:
+        if template.id == template_id:
+            return template
+    known = [template.id for template in BUILTIN_TEMPLATES]
+    raise InvalidError(f"prompt template {template_id} not found", field="promptTemplateId", known=known)
+
+
+def render(template: PromptTemplate, project: Project, item: WorkItem) -> str:
+    """The text for one item. A placeholder that nothing is known for becomes empty; an unknown one stays as it is."""
+    values = {
+        "project.name": project.name,
+        "project.rootDir": project.root_dir,
+        "work_item.id": item.id,
+        "work_item.number": str(item.number),
+        "work_item.title": item.title,
+        "work_item.bodyMarkdown": item.body_markdown,
+        "work_item.stageId": item.stage_id,
+        "attachments": _attachments((*project.attachments, *item.attachments)),
+        "worktree.branch": item.worktree.branch if item.worktree else "the project's own",
+        "worktree.path": item.worktree.worktree_path if item.worktree else project.root_dir,
+    }
+    text = _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template.body)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _attachments(attachments: tuple[Attachment, ...]) -> str:
+    lines = [f"- {each.title or each.kind}: {each.path or each.url or each.note or ''}" for each in attachments]
+    return "Attachments:\n" + "\n".join(lines) if lines else ""

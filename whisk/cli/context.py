@@ -34,13 +34,13 @@ class Context:
     def client(self) -> Client:
         from whisk.cli.client import Client
 
-        return Client(self.url, token=self._token())
+        return Client(self.url, token=self.token())
 
     def read_stdin(self) -> str:
         """All of stdin as text; bytes that are not UTF-8 become U+FFFD, a BOM is dropped."""
         return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
 
-    def _token(self) -> str | None:
+    def token(self) -> str | None:
         # A missing file is not an error here: the daemon's 401 says it better.
         try:
             with open(paths.token_path(self.env), encoding="ascii") as file:

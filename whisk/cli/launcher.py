@@ -1,0 +1,148 @@
+"""Starting whiskd in the background: spawn it, hear from it that it is healthy, or say why it is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from whisk.cli import paths
+from whisk.cli.client import Client
+from whisk.cli.failure import CommandError, RefusedError, UnreachableError
+from whisk.cli.process import wait_until
+
+START_SECONDS = 30.0
+_TAIL_LINES = 12
+
+
+@dataclass(frozen=True)
+class Running:
+    """A daemon that answers. `version` and `protocol` are what it says about itself."""
+
+    url: str
+    pid: int | None
+    version: str
+    protocol: int
+
+
+def daemon_command(*options: str) -> list[str]:
+    """The command line of whiskd. It is a program of its own to us: nothing of it is imported."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    # -P keeps the current folder, which is anybody's, off the path. Installed code is found all the same; code that
+    # is run from a checkout that is not installed needs the checkout named.
+    if root in sys.path[1:]:
+        return [sys.executable, "-P", "-m", "whisk.daemon", *options]
+    program = f"import sys; sys.path.insert(1, {root!r}); from whisk.daemon.main import main; sys.exit(main())"
+    return [sys.executable, "-P", "-c", program, *options]
+
+
+def written_state(env: Mapping[str, str]) -> dict[str, Any] | None:
+    """What the last daemon of this state folder wrote down, whether or not it still runs."""
+    try:
+        with open(paths.state_path(env), encoding="utf-8") as file:
+            state = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return state if isinstance(state, dict) and isinstance(state.get("url"), str) else None
+
+
+def find_running(client: Client) -> Running | None:
+    """The daemon at the client's address, or None when nothing answers there."""
+    try:
+        client.get("/v1/health", timeout=2.0)
+    except UnreachableError:
+        return None
+    compat = client.get("/v1/compat", timeout=5.0)
+    pid = compat.get("pid")
+    return Running(
+        url=client.url,
+        pid=pid if isinstance(pid, int) else None,
+        version=str(compat.get("version", "")),
+        protocol=int(compat.get("protocolVersion", 0)),
+    )
+
+
+def spawn(env: Mapping[str, str], options: list[str]) -> dict[str, Any]:
+    """Start whiskd detached and wait for its word: `{"url", "pid", …}`, or `{"error", "code", …}`.
+
+    Raises `CommandError` with the end of its output when it ends, or says nothing, without a word.
+    """
+    folder = paths.state_dir(env)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    output = os.path.join(folder, "whiskd.out")
+    reading, writing = os.pipe()
+    command = daemon_command(*options, "--ready-fd", str(writing))
+    with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            pass_fds=(writing,),
+            cwd="/",
+            env={**env, "WHISK_STATE_DIR": folder} if env.get("WHISK_STATE_DIR") else dict(env),
+        )
+    os.close(writing)
+    try:
+        said = _read_line(reading, START_SECONDS)
+    finally:
+        os.close(reading)
+    if said:
+        word = json.loads(said)
+        if "error" in word:
+            process.wait()
+        return dict(word)
+    if said is None:
+        process.kill()
+        process.wait()
+        raise CommandError(f"whiskd was not healthy within {START_SECONDS:g} s and was ended{_tail(output)}")
+    raise CommandError(f"whiskd ended at once, with exit code {process.wait()}{_tail(output)}")
+
+
+def wait_healthy(env: Mapping[str, str], seconds: float) -> str | None:
+    """The address of the daemon that somebody else is starting right now, once it answers."""
+    found: list[str] = []
+
+    def answers() -> bool:
+        state = written_state(env)
+        if state is None:
+            return False
+        try:
+            Client(state["url"], token=None).get("/v1/health", timeout=1.0)
+        except (UnreachableError, RefusedError):
+            return False
+        found.append(state["url"])
+        return True
+
+    return found[0] if wait_until(answers, seconds, every=0.05) else None
+
+
+def _read_line(fd: int, seconds: float) -> bytes | None:
+    """One line; b"" when the other side closed without one, None when the time is over."""
+    deadline = time.monotonic() + seconds
+    data = b""
+    while not data.endswith(b"\n"):
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([fd], [], [], left)[0]:
+            return None
+        piece = os.read(fd, 65536)
+        if not piece:
+            return b""
+        data += piece
+    return data
+
+
+def _tail(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()[-_TAIL_LINES:]
+    except OSError:
+        return ""
+    return "; the end of its output:\n  " + "\n  ".join(lines) if lines else f"; {path} says nothing"

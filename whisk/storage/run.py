@@ -1,0 +1,99 @@
+"""Runs on disk; each change of a run carries its work item's run state with it."""
+
+from __future__ import annotations
+
+from peewee import BigIntegerField, Database, Model, TextField
+
+from whisk.storage import item as item_storage
+from whisk.storage.document import Documents
+from whisk.storage.migration import Migration
+from whisk.work.run import TERMINAL, Run
+
+
+class RunRow(Model):
+    id = TextField(primary_key=True)
+    project_id = TextField()
+    work_item_id = TextField()
+    status = TextField()
+    session_id = TextField(null=True)
+    pty_id = TextField(null=True)
+    created_at = BigIntegerField()
+    updated_at = BigIntegerField()
+    doc = TextField()
+
+    class Meta:
+        table_name = "run"
+
+
+def _create(db: Database) -> None:
+    db.execute_sql(
+        "CREATE TABLE run (id TEXT NOT NULL PRIMARY KEY, project_id TEXT NOT NULL, work_item_id TEXT NOT NULL,"
+        " status TEXT NOT NULL, session_id TEXT, pty_id TEXT, created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL,"
+        " doc TEXT NOT NULL)"
+    )
+    db.execute_sql("CREATE INDEX run_work_item ON run (work_item_id, created_at)")
+    db.execute_sql("CREATE INDEX run_project ON run (project_id, created_at)")
+    db.execute_sql("CREATE INDEX run_status ON run (status)")
+
+
+MIGRATIONS: list[Migration] = [Migration("run.create", _create)]
+
+RUNS = Documents(
+    RunRow,
+    Run,
+    "work item run",
+    lambda run: {
+        "id": run.id,
+        "project_id": run.project_id,
+        "work_item_id": run.work_item_id,
+        "status": run.status,
+        "session_id": run.session_id,
+        "pty_id": run.pty_id,
+        "created_at": int(run.created_at),
+        "updated_at": int(run.updated_at),
+    },
+)
+_ORDER = (RunRow.work_item_id, RunRow.created_at, RunRow.id)
+_OPEN = RunRow.status.not_in(sorted(TERMINAL))
+
+
+def insert(db: Database, run: Run) -> None:
+    RUNS.insert(db, run)
+    item_storage.follow_run(db, run.work_item_id, run.status)
+
+
+def update(db: Database, run: Run) -> None:
+    """Raises `NotFoundError` when the run is no longer there."""
+    RUNS.update(db, run)
+    item_storage.follow_run(db, run.work_item_id, run.status)
+
+
+def see(db: Database, run: Run) -> None:
+    """Store a run whose status has not changed; the item goes on following whatever run changed last."""
+    RUNS.update(db, run)
+
+
+def get(db: Database, run_id: str) -> Run:
+    """Raises `NotFoundError`."""
+    return RUNS.get(db, run_id)
+
+
+def select(db: Database, *, work_item_id: str | None = None, project_id: str | None = None) -> list[Run]:
+    """By work item, then the time they were made."""
+    where = [] if work_item_id is None else [RunRow.work_item_id == work_item_id]
+    where += [] if project_id is None else [RunRow.project_id == project_id]
+    return RUNS.select(db, *where, order=_ORDER)
+
+
+def select_open(db: Database, *, work_item_id: str | None = None, project_id: str | None = None) -> list[Run]:
+    """Those that have not ended, by the time they were made."""
+    where = [_OPEN]
+    where += [] if work_item_id is None else [RunRow.work_item_id == work_item_id]
+    where += [] if project_id is None else [RunRow.project_id == project_id]
+    return RUNS.select(db, *where)
+
+
+def of_pty(db: Database, pty_id: str) -> Run | None:
+    """The run whose agent lives in this terminal; the latest one when it was named for several."""
+    found = RUNS.select(db, RunRow.pty_id == pty_id)
+    return found[-1] if found else None

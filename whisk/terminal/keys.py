@@ -1,0 +1,20 @@
+"""What a person's text becomes when it is typed into a terminal."""
+
+from __future__ import annotations
+
+# The most that a Linux terminal in line mode keeps of one line; the kernel silently drops what exceeds it.
+LINE_BYTES = 4095
+
+
+def typed(text: str) -> bytes:
+    """The keys for `text`: one trailing line end becomes the Enter key (CR), everything else stays as it is."""
+    if text.endswith("\r\n"):
+        text = text[:-2] + "\r"
+    elif text.endswith("\n"):
+        text = text[:-1] + "\r"
+    return text.encode("utf-8", "replace")
+
+
+def longest_line(data: bytes) -> int:
+    """The length of the longest line in `data`, its line end not counted; lines end with CR or LF."""
+    return max(map(len, data.replace(b"\r", b"\n").split(b"\n")))

@@ -134,3 +134,13 @@ Options:
         "wait": Option("wait", False),
         "help": Option("help", False),
     }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tokens"),
+    [([], ["--pty"]), (["-pty"], ["--pty"]), (["-pty=false"], []), (["--pty=0", "-pty=true"], ["--pty"])],
+)
+def test_a_switch_may_be_on_unless_it_is_switched_off(arguments: list[str], tokens: list[str]) -> None:
+    options = known_options("Options:\n  --pty    Start a terminal in it [default: true].\n  --json   JSON.\n")
+    assert [name for name, option in options.items() if option.on] == ["pty"]
+    assert rewrite(arguments, options).tokens == tokens

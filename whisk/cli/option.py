@@ -15,6 +15,8 @@ from whisk.cli.failure import UsageError
 
 # A line of an "Options:" section: `--name=<value>  what it is` or `--name  what it is`.
 _OPTION_LINE = re.compile(r"^ {2,}(?:-h, )?--([a-z][a-z0-9-]*)(=<[^>]+>)?(?: {2,}|$)", re.MULTILINE)
+# A switch that is on unless it is switched off: `--launch  Start it now [default: true].`
+_ON = re.compile(r"^ {2,}--([a-z][a-z0-9-]*) {2,}.*\[default: true\]", re.MULTILINE)
 _REPEATED = re.compile(r"--([a-z][a-z0-9-]*)=<[^>]+>\]?\)?\.\.\.")
 # What Go's strconv.ParseBool takes.
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
@@ -26,6 +28,7 @@ class Option:
     name: str
     takes_value: bool
     repeats: bool = False
+    on: bool = False
 
 
 @dataclass
@@ -39,8 +42,8 @@ class Rewritten:
 
 def known_options(text: str) -> dict[str, Option]:
     """The options that a command's usage text declares, by name without dashes."""
-    repeated = set(_REPEATED.findall(text))
-    return {name: Option(name, bool(value), name in repeated) for name, value in _OPTION_LINE.findall(text)}
+    repeated, on = set(_REPEATED.findall(text)), set(_ON.findall(text))
+    return {name: Option(name, bool(value), name in repeated, name in on) for name, value in _OPTION_LINE.findall(text)}
 
 
 def rewrite(arguments: list[str], options: dict[str, Option]) -> Rewritten:
@@ -49,7 +52,7 @@ def rewrite(arguments: list[str], options: dict[str, Option]) -> Rewritten:
     The token after a value option is its value whatever it looks like, as in Go: `-body --` is the body `--`. A `--`
     that is no value ends the options. A lone `-` is a positional.
     """
-    result = Rewritten()
+    result = Rewritten(tokens=[f"--{option.name}" for option in options.values() if option.on])
     seen: dict[str, str] = {}
     rest = iter(arguments)
     for token in rest:

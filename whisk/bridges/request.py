@@ -19,7 +19,7 @@ from whisk.bridges.bridge import Bridge
 from whisk.bridges.setting import After
 from whisk.clock import Instant
 from whisk.errors import ConflictError, GoneError, WhiskError
-from whisk.hooks.answer import Answer, Answered, Ask, ElicitationAsk, QuestionAsk, Shape, action_of, shown
+from whisk.hooks.answer import Answer, Answered, Ask, ElicitationAsk, QuestionAsk, Shape, action_of, reason_of, shown
 from whisk.hooks.event import HookEvent, ToolCall
 from whisk.hooks.payload import exact_text
 from whisk.hooks.provider import find_provider, write_answer
@@ -130,7 +130,7 @@ def new_request(
     )
 
 
-def answered(request: BridgeRequest, answer: Answer, now: Instant, by: str, **more: str) -> Closing:
+def answered(request: BridgeRequest, answer: Answer, now: Instant, by: str, rule_id: str = "") -> Closing:
     """The closing of a request by an answer, with the exact output for its hook."""
     action = action_of(answer)
     effect = ""
@@ -144,9 +144,10 @@ def answered(request: BridgeRequest, answer: Answer, now: Instant, by: str, **mo
         action=action,
         answer=shown(answer),
         answers=answer.texts if isinstance(answer, Answered) else (),
+        reason=reason_of(answer),
+        rule_id=rule_id,
         output=write_answer(answer).decode(),
         effect=effect,
-        **more,
     )
 
 

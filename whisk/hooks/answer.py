@@ -204,3 +204,14 @@ def shown(answer: Answer) -> str:
             return plain_text("; ".join(answer.texts))
         case _:
             return action_of(answer)
+
+
+def reason_of(answer: Answer) -> str:
+    """What was given as the reason; empty where none was."""
+    match answer:
+        case Denied():
+            return answer.message
+        case Allowed() | AskedInstead():
+            return answer.reason
+        case _:
+            return ""

@@ -1,0 +1,84 @@
+"""`whisk work-item …`."""
+
+from __future__ import annotations
+
+from whisk.cli.argument import Arguments
+from whisk.cli.command import Command
+from whisk.cli.context import Context
+from whisk.cli.person import actor
+
+_PROJECT = ("WHISK_PROJECT_ID", "WHISK_PROJECT")
+
+
+def list_items(context: Context, args: Arguments) -> None:
+    found = context.client.get("/v1/work-items", {"projectId": args.text("project", *_PROJECT)})
+    if args.flag("json"):
+        return context.out.json(found)
+    rows = [
+        (
+            each["id"],
+            f"#{each['number']}",
+            each["title"],
+            each["stageId"],
+            each["runState"],
+            each.get("worktree", {}).get("worktreePath"),
+        )
+        for each in found
+    ]
+    return context.out.table(["ID", "NO", "TITLE", "STAGE", "RUN", "WORKTREE"], rows, flexible=["TITLE", "WORKTREE"])
+
+
+def create(context: Context, args: Arguments) -> None:
+    body = {
+        "projectId": args.need("project", *_PROJECT),
+        "title": args.need("title"),
+        "workflowId": args.text("workflow") or "",
+        "bodyMarkdown": _body(context, args),
+        "stageId": args.text("stage") or "",
+        "actor": actor(args, context.env),
+    }
+    made = context.client.post("/v1/work-items", body)
+    context.out.json(made) if args.flag("json") else context.out.fields(made["id"], f"#{made['number']}")
+
+
+def _body(context: Context, args: Arguments) -> str:
+    text = args.text("body") or ""
+    return context.read_stdin() if text == "-" else text
+
+
+LIST = Command(
+    words="work-item list",
+    usage="""
+Usage:
+  whisk work-item list [options]
+
+Options:
+  --project=<id>    Only this project's; else $WHISK_PROJECT_ID's, else all.
+
+Examples:
+  whisk work-item list
+  whisk work-item list -project proj_01 -json
+""",
+    run=list_items,
+)
+
+CREATE = Command(
+    words="work-item create",
+    usage="""
+Usage:
+  whisk work-item create [options]
+
+Options:
+  --title=<text>    What is to be done, in one line.
+  --project=<id>    The project; else $WHISK_PROJECT_ID.
+  --body=<text>     More about it, in Markdown; - reads stdin.
+  --stage=<id>      The stage it begins in; else the first.
+  --workflow=<id>   The project's workflow.
+  --actor=<name>    In whose name; else $WHISK_ACTOR, else yours.
+
+Examples:
+  whisk work-item create -project proj_01 -title "Fix the login"
+  whisk work-item create -project proj_01 -title "Fix the login" -body - < notes.md
+""",
+    run=create,
+)

@@ -1,0 +1,19 @@
+"""In whose name a command acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from whisk.cli.argument import Arguments
+
+_INSIDE = ("WHISK_PTY_ID", "WHISK_RUN_ID", "WHISK_SESSION_ID")
+
+
+def actor(args: Arguments, env: Mapping[str, str]) -> str:
+    """`-actor`, else $WHISK_ACTOR; else `agent` inside a terminal of whisk, and the person's login name elsewhere."""
+    named = args.text("actor", "WHISK_ACTOR")
+    if named:
+        return named
+    if any(env.get(name) for name in _INSIDE):
+        return "agent"
+    return env.get("USER") or env.get("LOGNAME") or "human"

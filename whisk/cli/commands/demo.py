@@ -1,0 +1,202 @@
+"""`whisk demo`: the main job, played for real in a private daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import time
+from typing import Any
+
+from whisk.cli.argument import Arguments
+from whisk.cli.command import Command
+from whisk.cli.context import Context
+from whisk.cli.demo import question
+from whisk.cli.demo.stage import Stage
+from whisk.cli.failure import OK, CommandError
+from whisk.cli.process import wait_until
+
+_ANSWER = "JSON lines"
+
+
+def demo(context: Context, args: Arguments) -> int:
+    began = time.monotonic()
+    stage = Stage(context.env, context.out)
+    kept = False
+    try:
+        context.out.line("Two agents, a task, a question and its answer. Everything happens in a private daemon in")
+        context.out.line(f"{stage.folder}; nothing of yours is touched.")
+        _play(stage)
+        if args.flag("keep"):
+            kept = True
+            _say_how(stage)
+            return OK
+        stage.chapter("The end: daemon, agents and files are gone")
+        stage.stop()
+        stage.remove()
+        stage.note(f"no process and no file is left; it took {time.monotonic() - began:.1f} s")
+        return OK
+    except CommandError as error:
+        raise CommandError(f"the demo went wrong: {error}{_log_tail(stage)}") from None
+    finally:
+        if not kept and os.path.exists(stage.folder):
+            try:
+                stage.stop()
+            finally:
+                stage.remove()
+
+
+def _play(stage: Stage) -> None:
+    _write_profiles(stage)
+    stage.chapter("A private whiskd starts")
+    stage.call("daemon", "start", "-addr", "127.0.0.1:0")
+
+    stage.chapter("A project with two work items, and an agent on each, in a terminal of its own")
+    root = os.path.join(stage.folder, "project")
+    os.mkdir(root)
+    project = stage.call("project", "create", "-name", "Demo", "-root", root).strip()
+    builder = _start(stage, project, "Add the flag", "demo-builder")
+    reviewer = _start(stage, project, "Review the flag", "demo-reviewer")
+
+    stage.chapter("You write once, to everybody who works on the project")
+    sent = _dispatch(stage, project, builder, reviewer)
+    to = sorted(recipient["address"]["id"] for recipient in sent["recipients"])
+    stage.check("who the selector meant", to, sorted([builder["id"], reviewer["id"]]))
+    stage.note(f"@project:… became {' and '.join('run:' + one for one in to)}")
+
+    stage.chapter("The builder asks a question in its hook, which waits for you")
+    prompt = _wait_prompt(stage)
+    stage.call("prompt", "list")
+    stage.call("prompt", "resolve", prompt["id"], "-answer", _ANSWER)
+
+    stage.chapter("The answer reached the agent, and the agents finished among themselves")
+    _wait_screen(stage, reviewer["ptyId"], "reviewer: done")
+    _wait_screen(stage, builder["ptyId"], "builder: done")
+    for run in (builder, reviewer):
+        _show_screen(stage, run["ptyId"])
+    _check_hook(stage, builder["ptyId"])
+
+    stage.chapter("What is on record")
+    stage.call("mail", "list", "-project", project)
+    stage.call("run", "list")
+    _check_record(stage, project, builder, reviewer)
+
+
+def _write_profiles(stage: Stage) -> None:
+    """The agents are profiles of the settings file, like any agent that whisk does not know."""
+    tables = []
+    for name in ("builder", "reviewer"):
+        argv = json.dumps([sys.executable, "-m", f"whisk.cli.demo.{name}"])
+        hooks = 'prompt_injection = "none"\nhook_provider = "claude"'
+        tables.append(f"[profiles.demo-{name}]\nargv = {argv}\n{hooks}\n")
+    stage.write("config.toml", "\n".join(tables))
+
+
+def _start(stage: Stage, project: str, title: str, profile: str) -> dict[str, Any]:
+    item = stage.call("work-item", "create", "-project", project, "-title", title).split()[0]
+    arguments = ["run", "start", "-work-item", item, "-preset", "writer", "-agent-profile", profile]
+    run: dict[str, Any] = json.loads(stage.call(*arguments, "-json", show=False))
+    stage.out.styled("   " + stage.out.style(f"$ whisk {shlex.join(arguments)}", "36"))
+    stage.note(f"{run['id']}  in terminal {run['ptyId']}")
+    return run
+
+
+def _dispatch(stage: Stage, project: str, builder: dict[str, Any], reviewer: dict[str, Any]) -> dict[str, Any]:
+    payload = json.dumps({"reviewer": f"run:{reviewer['id']}", "builder": f"run:{builder['id']}"})
+    sent: dict[str, Any] = json.loads(
+        stage.call(
+            "mail", "send", "-from", f"project:{project}", "-to", f"@project:{project}", "-type", "dispatch",
+            "-subject", "Add a flag for machine-readable output", "-body", "- keep the text output as it is",
+            "-payload-json", payload, "-json",
+        )
+    )  # fmt: skip
+    return sent
+
+
+def _wait_prompt(stage: Stage) -> dict[str, Any]:
+    found: list[dict[str, Any]] = []
+
+    def asked() -> bool:
+        found[:] = stage.json("prompt", "list")
+        return bool(found)
+
+    if not wait_until(asked, 30.0):
+        raise CommandError("the builder's question did not arrive within 30 s")
+    stage.check("how many prompts wait", len(found), 1)
+    stage.check("what the prompt says", found[0]["message"], question.QUESTION)
+    return found[0]
+
+
+def _wait_screen(stage: Stage, pty: str, text: str) -> None:
+    stage.call("session", "pty", "expect", pty, text, "-from", "0", "-timeout", "30s", show=False)
+
+
+def _show_screen(stage: Stage, pty: str) -> None:
+    stage.out.styled("   " + stage.out.style(f"$ whisk session pty output -plain {pty}", "36"))
+    for line in stage.call("session", "pty", "output", pty, "-plain", show=False).splitlines():
+        stage.note(f"| {line}")
+
+
+def _check_hook(stage: Stage, pty: str) -> None:
+    """The hook's stdout, byte for byte as Claude Code would have read it."""
+    screen = stage.call("session", "pty", "output", pty, show=False).replace("\r\n", "\n")
+    lines = [line for line in screen.splitlines() if line.startswith('{"hookSpecificOutput"')]
+    asked = json.loads(question.hook_payload())["tool_input"]
+    expected = {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "allow",
+            "updatedInput": asked | {"answers": {question.QUESTION: _ANSWER}},
+        }
+    }
+    stage.check("what the hook printed", lines, [json.dumps(expected, separators=(",", ":"), ensure_ascii=False)])
+
+
+def _check_record(stage: Stage, project: str, builder: dict[str, Any], reviewer: dict[str, Any]) -> None:
+    mail = stage.json("mail", "list", "-project", project)
+    kinds = sorted(message["type"] for message in mail)
+    stage.check("the mail on record", kinds, ["dispatch", "handoff", "status", "worker_done", "worker_done"])
+    states = {run["id"]: run["status"] for run in stage.json("run", "list")}
+    wanted = {builder["id"]: "completed", reviewer["id"]: "completed"}
+    stage.check("how the runs ended", states, wanted)
+    stage.note("")
+    stage.note("Both runs are completed because their agents said so: a worker_done from a run's own address ends it.")
+
+
+def _say_how(stage: Stage) -> None:
+    state, config = stage.env["WHISK_STATE_DIR"], stage.env["WHISK_CONFIG"]
+    stage.chapter("It keeps running. To look around:")
+    stage.note(f"$ export WHISK_STATE_DIR={shlex.quote(state)} WHISK_CONFIG={shlex.quote(config)}")
+    stage.note("$ whisk actor tree -watch")
+    stage.note("$ whisk mail list")
+    stage.note("")
+    stage.note("To end it and remove everything:")
+    stage.note(f"$ whisk daemon stop -kill-ptys && rm -r {shlex.quote(stage.folder)}")
+
+
+def _log_tail(stage: Stage) -> str:
+    try:
+        with open(os.path.join(stage.env["WHISK_STATE_DIR"], "whiskd.log"), encoding="utf-8") as file:
+            lines = file.read().splitlines()[-8:]
+    except OSError:
+        return ""
+    return "\nthe end of the daemon's log:\n  " + "\n  ".join(lines) if lines else ""
+
+
+DEMO = Command(
+    words="demo",
+    usage="""
+Usage:
+  whisk demo [options]
+
+Options:
+  --keep            Leave the daemon running at the end, and say how to look around and stop it.
+
+Examples:
+  whisk demo
+  whisk demo -keep
+""",
+    run=demo,
+    common=(),
+)

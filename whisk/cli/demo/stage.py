@@ -1,0 +1,113 @@
+"""A private daemon in a temporary folder, and the person's side of the story: commands, what they print, and checks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from whisk.cli.failure import CommandError
+from whisk.cli.output import Output, plain
+from whisk.cli.process import wait_until
+
+_CALL_SECONDS = 60.0
+
+
+class Stage:
+    """`call` runs one command as the person would, and shows it; `close` leaves neither process nor file behind."""
+
+    def __init__(self, env: Mapping[str, str], out: Output) -> None:
+        self.out = out
+        # Short, for a unix socket must fit below it.
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="whisk-demo-"))
+        kept = {name: value for name, value in env.items() if not name.startswith("WHISK")}
+        self.env = kept | {
+            "WHISK_STATE_DIR": os.path.join(self.folder, "state"),
+            "WHISK_CONFIG": os.path.join(self.folder, "config.toml"),
+            "PYTHONPATH": _python_path(env),
+        }
+        self._chapter = 0
+
+    def write(self, name: str, text: str) -> str:
+        """Write a file of the stage and return its path."""
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def chapter(self, title: str) -> None:
+        self._chapter += 1
+        self.out.styled("")
+        self.out.styled(self.out.style(f"{self._chapter}. {title}", "1"))
+        self.out.flush()
+
+    def note(self, text: str) -> None:
+        self.out.line(f"   {text}")
+        self.out.flush()
+
+    def call(self, *arguments: str, show: bool = True) -> str:
+        """What `whisk <arguments>` prints; raises `CommandError` when it fails."""
+        if show:
+            self.out.styled("   " + self.out.style(f"$ whisk {plain(shlex.join(arguments))}", "36"))
+            self.out.flush()
+        done = subprocess.run(
+            [sys.executable, "-m", "whisk.cli.main", *arguments],
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_CALL_SECONDS,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise CommandError(f"whisk {shlex.join(arguments)}: exit {done.returncode}: {done.stderr.strip()}")
+        if show:
+            for line in done.stdout.splitlines():
+                self.note(line)
+        return done.stdout
+
+    def json(self, *arguments: str, show: bool = False) -> Any:
+        return json.loads(self.call(*arguments, "-json", show=show))
+
+    def check(self, what: str, found: object, wanted: object) -> None:
+        """The story is only worth something if it is true."""
+        if found != wanted:
+            raise CommandError(f"{what}: wanted {wanted!r}, found {found!r}")
+
+    def stop(self) -> None:
+        """Stop the daemon and every terminal; raises `CommandError` when a process is left."""
+        if os.path.exists(os.path.join(self.env["WHISK_STATE_DIR"], "daemon.json")):
+            self.call("daemon", "stop", "-kill-ptys", show=False)
+        if not wait_until(lambda: not self.processes(), 5.0):
+            raise CommandError(f"still running: {', '.join(self.processes())}")
+
+    def processes(self) -> list[str]:
+        """Everything that runs with this stage's state folder."""
+        import psutil
+
+        found = []
+        for process in psutil.process_iter():
+            try:
+                mine = process.environ().get("WHISK_STATE_DIR") == self.env["WHISK_STATE_DIR"]
+                if mine and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(f"{process.pid} {process.name()}")
+            except psutil.Error:
+                continue
+        return found
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if os.path.exists(self.folder):
+            raise CommandError(f"could not remove {self.folder}")
+
+
+def _python_path(env: Mapping[str, str]) -> str:
+    """With this a fresh Python finds this very whisk, installed or not."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    return os.pathsep.join(part for part in (root, env.get("PYTHONPATH", "")) if part)

@@ -81,11 +81,15 @@ def wait(environ: dict[str, Any], future: Future[T], timeout: float | None) -> T
     """The value of `future`, or its error raised; blocks this greenlet at most `timeout` seconds (`None`: for ever).
 
     Raises `DeadlineError` when the time is over, `ClientGoneError` within a millisecond of the client's death, and
-    `UnavailableError` when the server begins to stop. In all three cases the future is still pending, and what it
-    stands for (a place in a queue of readers, say) is the caller's to withdraw.
+    `UnavailableError` when the server begins to stop. In all three cases the future is still pending, and the caller
+    cancels it or withdraws what it stands for (a place in a queue of readers, say).
     """
     wake = Event()
-    future.then(lambda *_: wake.set())
+
+    def arrived(_: Future[T]) -> None:
+        wake.set()
+
+    future.then(arrived)
     stopping: Stopping | None = environ.get("whisk.stopping")
     if stopping is not None:
         stopping.add(wake.set)
@@ -94,6 +98,7 @@ def wait(environ: dict[str, Any], future: Future[T], timeout: float | None) -> T
             if not (stopping is not None and stopping.is_set):
                 wake.wait(timeout)
     finally:
+        future.forget(arrived)
         if stopping is not None:
             stopping.remove(wake.set)
     if future.done():

@@ -52,6 +52,8 @@ class _Input(pywsgi.Input):  # type: ignore[misc]
 class _Handler(pywsgi.WSGIHandler):  # type: ignore[misc]
     """One connection. `server` is the `_PyWsgi` below."""
 
+    wsgi_input: Any
+
     def read_request(self, raw_requestline: str) -> bool:
         late = RequestTimeoutError(f"the headers did not arrive within {HEADER_TIMEOUT:g} s")
         with gevent.Timeout(HEADER_TIMEOUT, late):
@@ -69,7 +71,7 @@ class _Handler(pywsgi.WSGIHandler):  # type: ignore[misc]
 
     def get_environ(self) -> dict[str, Any]:
         env: dict[str, Any] = super().get_environ()
-        plain = self.wsgi_input
+        plain: pywsgi.Input = self.wsgi_input
         bounded = _Input(self.rfile, plain.content_length, plain.socket, plain.chunked_input)
         if env["wsgi.input"] is plain:
             env["wsgi.input"] = bounded

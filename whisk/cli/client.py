@@ -77,7 +77,7 @@ class Client:
         """The decoded JSON of a 2xx reply; anything else raises `RefusedError` with the daemon's own words."""
         reply = self.request(method, path, body, query=query, timeout=timeout, waiting=waiting)
         if not 200 <= reply.status < 300:
-            raise self._refusal(reply)
+            raise self.refusal(reply)
         try:
             return reply.json()
         except ValueError:
@@ -105,7 +105,7 @@ class Client:
         with self.open("GET", path, query=query, timeout=5.0) as stream:
             status, headers = stream.head()
             if not 200 <= status < 300:
-                raise self._refusal(Reply(status, headers, b"".join(stream.body(headers))))
+                raise self.refusal(Reply(status, headers, b"".join(stream.body(headers))))
             yield from stream.body(headers)
 
     def open(
@@ -166,7 +166,8 @@ class Client:
         why = "timed out" if isinstance(error, TimeoutError) else error.strerror or str(error)
         return UnreachableError(f"whiskd unavailable at {self.url}: {why}; start it with `whisk daemon start`")
 
-    def _refusal(self, reply: Reply) -> RefusedError:
+    def refusal(self, reply: Reply) -> RefusedError:
+        """The daemon's words for a reply that is not a 2xx."""
         try:
             body = reply.json()
         except ValueError:

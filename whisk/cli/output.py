@@ -73,6 +73,14 @@ class Output:
         except (OSError, ValueError):
             return 80
 
+    @property
+    def rows(self) -> int:
+        """Lines of the window."""
+        try:
+            return os.get_terminal_size(self.stdout.fileno()).lines or 24
+        except (OSError, ValueError):
+            return 24
+
     def line(self, text: str = "") -> None:
         """One line (or several) of text, cleaned."""
         self._write(plain(text) + "\n")

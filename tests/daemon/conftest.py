@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -168,6 +168,20 @@ def place(tmp_path: Path) -> Iterator[Whiskd]:
     whiskd = Whiskd(tmp_path / "home")
     yield whiskd
     whiskd.close()
+
+
+@pytest.fixture
+def place_in() -> Iterator[Callable[[Path], Whiskd]]:
+    """`place_in(home)` is a `place` with a home of the test's choice."""
+    made: list[Whiskd] = []
+
+    def make(home: Path) -> Whiskd:
+        made.append(Whiskd(home))
+        return made[-1]
+
+    yield make
+    for whiskd in made:
+        whiskd.close()
 
 
 @pytest.fixture

@@ -204,9 +204,8 @@ class Host:
         return {}, None
 
     def do_shutdown(self, message: dict[str, Any]) -> tuple[dict[str, Any], None]:
-        running = sum(child.ended_at is None for child in self.children.values())
-        if running and not field(message, "force", bool, False):
-            raise Refusal("running", f"{running} children are still running")
+        if self.children and not field(message, "force", bool, False):
+            raise Refusal("holding", f"{len(self.children)} terminals are held")
         self.stopping = True
         return {}, None
 

@@ -88,13 +88,14 @@ class Stage:
             raise CommandError(f"still running: {', '.join(self.processes())}")
 
     def processes(self) -> list[str]:
-        """Everything that runs with this stage's state folder."""
+        """Everything that runs for this stage: what was told its state folder, or was started with its path."""
         import psutil
 
         found = []
         for process in psutil.process_iter():
             try:
                 mine = process.environ().get("WHISK_STATE_DIR") == self.env["WHISK_STATE_DIR"]
+                mine = mine or any(self.folder in word for word in process.cmdline())
                 if mine and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(f"{process.pid} {process.name()}")
             except psutil.Error:

@@ -200,8 +200,8 @@ def test_started_inside_an_agent_it_forgets_the_agent(place: Whiskd) -> None:
 
 def test_a_version_skew_is_said_and_a_protocol_skew_refused(daemon: Whiskd) -> None:
     program = (
-        "import sys, whisk, whisk.cli.protocol as p\n"
-        "whisk.__version__ = '9.9.9'\np.PROTOCOL_VERSION += int(sys.argv.pop(1))\n"
+        "import sys, whisk\n"
+        "whisk.__version__ = '9.9.9'\nwhisk.PROTOCOL_VERSION += int(sys.argv.pop(1))\n"
         "from whisk.cli.main import main\nsys.exit(main())\n"
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import gevent
 from structlog import get_logger
 
-from whisk import __version__
+from whisk import PROTOCOL_VERSION, __version__
 from whisk.clock import SystemClock
 from whisk.daemon import log
 from whisk.daemon.actors import Actors
@@ -23,8 +23,8 @@ from whisk.daemon.signals import Signals
 from whisk.daemon.state import DaemonState, process_start_time, remove_state, write_state
 from whisk.daemon.token import ensure_token, write_private
 from whisk.errors import UnavailableError, WhiskError
-from whisk.http.api import PROTOCOL_VERSION, Api
-from whisk.http.app import build_app
+from whisk.http.api import Api
+from whisk.http.app import WsgiApp, build_app
 from whisk.http.auth import Access
 from whisk.http.server import Server
 from whisk.http.table import all_routes
@@ -106,8 +106,7 @@ class Daemon:
             step = self._started[-1]
             try:
                 step.stop()
-            except Exception:
-                # One part that fails to stop must not keep the others from it.
+            except Exception:  # noqa: BLE001 (one part that fails to stop must not keep the others from it)
                 _log.exception("a part did not stop", part=step.name)
             self._started.pop()
 
@@ -171,7 +170,7 @@ class Daemon:
         self._actors.serve_at(self._server.url)
         self._server.start()
 
-    def _bind(self, app: object) -> Server:
+    def _bind(self, app: WsgiApp) -> Server:
         """Listen. When any port will do, the last one is tried first: terminals that outlived the last daemon were
         told its address."""
         host, port = self._options.host, self._options.port

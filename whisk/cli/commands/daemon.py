@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from whisk import __version__
+from whisk import PROTOCOL_VERSION, __version__
 from whisk.cli import launcher, paths, process
 from whisk.cli.argument import Arguments
 from whisk.cli.client import Client
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.failure import OK, UNREACHABLE, CommandError, RefusedError, UnreachableError, UsageError
-from whisk.cli.protocol import PROTOCOL_VERSION
 
 # A drain is bounded below this; see whisk.daemon.main.
 _STOP_SECONDS = 20.0
@@ -83,6 +82,7 @@ def status(context: Context, args: Arguments) -> int:
 def stop(context: Context, args: Arguments) -> int:
     """Ask first; a daemon of this state folder that does not answer is ended by its pid."""
     state = launcher.written_state(context.env)
+    here = state is not None and state["url"] == context.url
     kept = 0
     try:
         if not args.flag("kill-ptys"):
@@ -91,7 +91,12 @@ def stop(context: Context, args: Arguments) -> int:
         asked = True
     except UnreachableError:
         asked = False
-    if state is not None and state["url"] == context.url:
+    except RefusedError:
+        # Our own daemon can still be ended as a process; somebody else's cannot.
+        if not here:
+            raise
+        asked = False
+    if state is not None and here:
         _wait_gone(context, state, asked)
     elif asked:
         client = Client(context.url, token=None)

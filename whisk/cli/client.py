@@ -10,8 +10,7 @@ from __future__ import annotations
 import _socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from whisk import __version__
 from whisk.cli.failure import RefusedError, UnreachableError, UsageError
@@ -21,8 +20,7 @@ _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 _CHUNK = 65536
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):
     """A whole reply; header names are lower case."""
 
     status: int
@@ -35,8 +33,7 @@ class Reply:
         return json.loads(self.body) if self.body else None
 
 
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(NamedTuple):
     """Called every `every` seconds while a reply has not come."""
 
     every: float

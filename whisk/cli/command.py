@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from whisk.cli.argument import Arguments
 from whisk.cli.context import Context
@@ -18,8 +18,7 @@ _COMMON = {
 _HELP = "  -h, --help        Show this and exit."
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """One command.
 
     `usage` is a docopt text: a "Usage:" section in which every line holds `[options]`, an "Options:" section with GNU

@@ -9,8 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from whisk.cli import paths
 from whisk.cli.client import Client
@@ -21,8 +20,7 @@ START_SECONDS = 30.0
 _TAIL_LINES = 12
 
 
-@dataclass(frozen=True)
-class Running:
+class Running(NamedTuple):
     """A daemon that answers. `version` and `protocol` are what it says about itself."""
 
     url: str

@@ -9,7 +9,7 @@ never abbreviated.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from whisk.cli.failure import UsageError
 
@@ -23,21 +23,20 @@ _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     name: str
     takes_value: bool
     repeats: bool = False
     on: bool = False
 
 
-@dataclass
 class Rewritten:
     """The command line taken apart: `tokens` are `--name` or `--name=value`, in the order they were given."""
 
-    tokens: list[str] = field(default_factory=list)
-    positionals: list[str] = field(default_factory=list)
-    help: bool = False
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+        self.positionals: list[str] = []
+        self.help = False
 
 
 def known_options(text: str) -> dict[str, Option]:
@@ -52,7 +51,7 @@ def rewrite(arguments: list[str], options: dict[str, Option]) -> Rewritten:
     The token after a value option is its value whatever it looks like, as in Go: `-body --` is the body `--`. A `--`
     that is no value ends the options. A lone `-` is a positional.
     """
-    result = Rewritten(tokens=[f"--{option.name}" for option in options.values() if option.on])
+    result = Rewritten([f"--{option.name}" for option in options.values() if option.on])
     seen: dict[str, str] = {}
     rest = iter(arguments)
     for token in rest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -41,10 +42,10 @@ def demo(context: Context, args: Arguments) -> int:
         raise CommandError(f"the demo went wrong: {error}{_log_tail(stage)}") from None
     finally:
         if not kept and os.path.exists(stage.folder):
-            try:
+            with contextlib.suppress(CommandError):
                 stage.stop()
-            finally:
-                stage.remove()
+            stage.end_all()
+            stage.remove()
 
 
 def _play(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -11,6 +12,8 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from typing import Any
+
+import psutil
 
 from whisk.cli.failure import CommandError
 from whisk.cli.output import Output, plain
@@ -87,19 +90,26 @@ class Stage:
         if not wait_until(lambda: not self.processes(), 5.0):
             raise CommandError(f"still running: {', '.join(self.processes())}")
 
-    def processes(self) -> list[str]:
-        """Everything that runs for this stage: what was told its state folder, or was started with its path."""
-        import psutil
+    def end_all(self) -> None:
+        """Kill what is left, for an ending that did not go by the book (an interrupted start, a failed stop)."""
+        for process in self._processes():
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        wait_until(lambda: not self._processes(), 5.0)
 
+    def processes(self) -> list[str]:
+        """Everything that runs for this stage, as `pid name`."""
+        return [f"{process.pid} {process.name()}" for process in self._processes()]
+
+    def _processes(self) -> list[psutil.Process]:
+        """What was told this stage's state folder, or was started with its path."""
         found = []
         for process in psutil.process_iter():
-            try:
+            with contextlib.suppress(psutil.Error):
                 mine = process.environ().get("WHISK_STATE_DIR") == self.env["WHISK_STATE_DIR"]
                 mine = mine or any(self.folder in word for word in process.cmdline())
                 if mine and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(f"{process.pid} {process.name()}")
-            except psutil.Error:
-                continue
+                    found.append(process)
         return found
 
     def remove(self) -> None:

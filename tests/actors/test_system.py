@@ -450,7 +450,7 @@ def test_a_plain_pykka_reference_still_works(system: ActorSystem) -> None:
     system.spawn(HearsActor, name="hears")
     (reference,) = [r for r in pykka.ActorRegistry.get_all() if r.actor_class is HearsActor]
     assert reference.ask("hello", timeout=5) == ("heard", "hello")
-    reference.stop(block=True, timeout=5)
+    assert reference.stop(block=True, timeout=5)
     assert system.names() == ()
 
 

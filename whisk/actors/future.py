@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import pykka
 from gevent import get_hub, getcurrent
 from gevent.hub import Waiter
+from pykka._future import _Unset
 
 from whisk.errors import CancelledError, DeadlineError, WouldDeadlockError
 
@@ -31,7 +32,7 @@ class Future(pykka.Future[T]):
 
     # pykka's map/filter/join set a get hook on an instance; as class attributes the common case costs no memory.
     _get_hook: Any = None
-    _get_hook_result: Any = None
+    _get_hook_result: Any = _Unset()
 
     def __init__(self) -> None:
         self._done = False

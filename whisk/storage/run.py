@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from peewee import BigIntegerField, Database, Model, TextField
 
 from whisk.storage import item as item_storage
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
+from whisk.storage.terminal import TerminalRow
 from whisk.work.run import TERMINAL, Run
 
 
@@ -91,6 +94,23 @@ def select_open(db: Database, *, work_item_id: str | None = None, project_id: st
     where += [] if work_item_id is None else [RunRow.work_item_id == work_item_id]
     where += [] if project_id is None else [RunRow.project_id == project_id]
     return RUNS.select(db, *where)
+
+
+def living_of_item(db: Database, work_item_id: str) -> list[str]:
+    """The ids of the item's runs that have not ended, or whose terminal has not. Oldest first."""
+    rows = _living().where(RunRow.work_item_id == work_item_id).order_by(RunRow.created_at, RunRow.id)
+    return [run_id for run_id, _ in rows.tuples().execute(db)]
+
+
+def items_with_living_runs(db: Database, project_id: str) -> list[str]:
+    """The ids of the project's items that have such runs, in the order of the first of them."""
+    rows = _living().where(RunRow.project_id == project_id).order_by(RunRow.created_at, RunRow.id)
+    return list(dict.fromkeys(item_id for _, item_id in rows.tuples().execute(db)))
+
+
+def _living() -> Any:
+    alive = TerminalRow.select(TerminalRow.id).where(TerminalRow.status.in_(("starting", "running")))
+    return RunRow.select(RunRow.id, RunRow.work_item_id).where(_OPEN | RunRow.pty_id.in_(alive))
 
 
 def of_pty(db: Database, pty_id: str) -> Run | None:

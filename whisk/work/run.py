@@ -80,6 +80,15 @@ class StartRun(Record, frozen=True):
     actor: str | None = None
 
 
+class LaunchRun(Record, frozen=True):
+    """Wire record `LaunchWorkItemRunRequest`; what is left out is what the run was queued with."""
+
+    agent_profile_id: str = ""
+    system_prompt: str = ""
+    worktree_override_path: str = ""
+    actor: str | None = None
+
+
 def check_preset(preset: str) -> RunPreset:
     if preset not in get_args(RunPreset):
         known = ", ".join(get_args(RunPreset))

@@ -1,0 +1,228 @@
+"""A run and its agent: launched, waiting for answers, alive, done. The actor owns the record of one run.
+
+Every step is stored before it is shown. A run that ended keeps its actor until its terminal has ended too, so that the
+exit code is known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from peewee import Database
+
+from whisk.actors.actor import Actor
+from whisk.actors.handle import Handle, Method
+from whisk.actors.work_services import WorkServices
+from whisk.errors import NotFoundError, RefusedError, WhiskError
+from whisk.profiles.profile import Profile, choose
+from whisk.storage import item as item_storage
+from whisk.storage import question as question_storage
+from whisk.storage import run as run_storage
+from whisk.storage import terminal as terminal_storage
+from whisk.storage.project import PROJECTS
+from whisk.terminal.pty import PtyInfo, PtyRecord
+from whisk.work import run as steps
+from whisk.work.item import WorkItem
+from whisk.work.person import RUNTIME, check_actor
+from whisk.work.project import Project
+from whisk.work.question import AnswerQuestion, Question, answer_question
+from whisk.work.run import LaunchRun, Run
+from whisk.work.session import CreateSession
+from whisk.work.start import AgentBridgeOptions, LaunchContext, StartPtyOptions
+
+_SESSION_TITLE = {"plan": "Planning", "implement": "Execution", "review": "Review"}
+
+
+class RunActor(Actor):
+    """Named `run:<id>`, which is also the address of its mail. The run must be in storage before the actor starts."""
+
+    def __init__(self, run_id: str, services: WorkServices) -> None:
+        super().__init__()
+        self._id = run_id
+        self._services = services
+
+    def on_start(self) -> None:
+        self._run, terminal = self._services.store.read(lambda db: _load(db, self._id))
+        self._catch_up(terminal)
+
+    def describe(self) -> dict[str, Any]:
+        return {"status": self._run.status, "workItem": self._run.work_item_id, "pty": self._run.pty_id}
+
+    def may_passivate(self) -> bool:
+        return self._run.ended and (self._run.pty_id is None or self._run.exit_code is not None)
+
+    def show(self) -> Run:
+        return self._run
+
+    def launch(self, request: LaunchRun) -> Run:
+        """Start the agent: a session of its own, a terminal in it, the prompt as its profile takes it.
+
+        Only a queued run is launched. When the agent cannot be started the run has failed, and the refusal says why.
+        """
+        run = self._run
+        if run.status != "queued":
+            raise RefusedError(f"work item run {run.id} is {run.status}, not queued", run=run.id, status=run.status)
+        actor = check_actor(request.actor)
+        try:
+            project, item = self._services.store.read(lambda db: _work(db, run))
+            explicit = request.agent_profile_id or run.agent_profile_id or ""
+            defaults = project.preferences.default_phase_agents
+            profile = choose(self._services.profiles(), explicit, run.preset, defaults)
+            system_prompt = request.system_prompt or run.system_prompt or ""
+            order = _session(project, item, run, profile, system_prompt, request.worktree_override_path)
+            made = self._services.launch(order, _context(project, run, profile))
+        except WhiskError as error:
+            self._keep(steps.fail(run, RUNTIME, f"launch failed: {error.message}", self.clock.now()))
+            raise
+        assert made.pty_id is not None, "a session ordered with a terminal has one"
+        launched = steps.mark_running(
+            run,
+            session_id=made.session.id,
+            pty_id=made.pty_id,
+            profile_id=profile.id,
+            actor=actor,
+            now=self.clock.now(),
+        )
+        return self._keep(launched)
+
+    def cancel(self, actor: str | None) -> Run:
+        """The work is not wanted any more. Its terminal is left alone: what the agent has open is the person's."""
+        return self._keep(steps.cancel(self._run, actor, "", self.clock.now()))
+
+    def complete(self, by: str | None, message: str) -> Run:
+        """The agent says that it is done. Raises `RefusedError` for a run that has ended."""
+        return self._keep(steps.complete(self._run, by, message, self.clock.now()))
+
+    def heartbeat(self) -> Run:
+        """A sign of life; the last one wins. Means nothing to a run that has ended."""
+        seen = steps.see(self._run, self.clock.now())
+        if seen is not self._run:
+            self._services.write(lambda db: run_storage.see(db, seen))
+            self._run = seen
+        return self._run
+
+    def ask(self, question: Question) -> Question:
+        """Store a question of this run, which then waits for its answer; both or neither."""
+        waiting = steps.await_input(self._run, question.actor, question.prompt, self.clock.now())
+
+        def change(db: Database) -> None:
+            question_storage.QUESTIONS.insert(db, question)
+            run_storage.update(db, waiting)
+
+        self._services.write(change)
+        self._show(waiting)
+        return question
+
+    def answer(self, question_id: str, request: AnswerQuestion) -> Question:
+        """Store the answer; the run goes on when it was the last that was missing. The first answer stands."""
+        question, open_ones = self._services.store.read(lambda db: _question(db, question_id, self._id))
+        now = self.clock.now()
+        answered = answer_question(question, request, now)
+        run = steps.resume(self._run, answered.answered_by, now) if open_ones == 1 else self._run
+
+        def change(db: Database) -> None:
+            question_storage.QUESTIONS.update(db, answered)
+            if run is not self._run:
+                run_storage.update(db, run)
+
+        self._services.write(change)
+        self._show(run)
+        return answered
+
+    def pty_ended(self, info: PtyInfo) -> None:
+        """The terminal of the agent has ended."""
+        if info.id == self._run.pty_id:
+            self._keep(steps.end_with_terminal(self._run, info.status, info.exit_code, self.clock.now()))
+
+    def _catch_up(self, terminal: PtyRecord | None) -> None:
+        """Record what happened while there was no actor: a launch that was cut short, or the end of the terminal."""
+        run, now = self._run, self.clock.now()
+        if run.status == "queued" and run.pty_id is None and terminal is not None:
+            run = steps.mark_running(
+                run,
+                session_id=terminal.session_id,
+                pty_id=terminal.id,
+                profile_id=run.agent_profile_id or "",
+                actor=RUNTIME,
+                now=now,
+            )
+        if terminal is not None and terminal.id == run.pty_id and terminal.ended and run.exit_code is None:
+            run = steps.end_with_terminal(run, terminal.status, terminal.exit_code, now)
+        if terminal is None and run.status == "running":
+            run = steps.lose(run, "its terminal is not known any more", now)
+        if run is not self._run:
+            self._keep(run)
+
+    def _keep(self, run: Run) -> Run:
+        self._services.write(lambda db: run_storage.update(db, run))
+        self._show(run)
+        return run
+
+    def _show(self, run: Run) -> None:
+        if run is self._run:
+            return
+        self._run = run
+        self._services.changed(run.id)
+
+
+class RunHandle(Handle):
+    show: Method[[], Run]
+    launch: Method[[LaunchRun], Run]
+    cancel: Method[[str | None], Run]
+    complete: Method[[str | None, str], Run]
+    heartbeat: Method[[], Run]
+    ask: Method[[Question], Question]
+    answer: Method[[str, AnswerQuestion], Question]
+    pty_ended: Method[[PtyInfo], None]
+
+
+def _load(db: Database, run_id: str) -> tuple[Run, PtyRecord | None]:
+    """The run, and the terminal that is its own or, of a launch that was cut short, names it."""
+    run = run_storage.get(db, run_id)
+    if run.pty_id is not None:
+        return run, terminal_storage.find(db, run.pty_id)
+    started = terminal_storage.select(db, run_id=run_id)
+    return run, started[-1] if started else None
+
+
+def _work(db: Database, run: Run) -> tuple[Project, WorkItem]:
+    return PROJECTS.get(db, run.project_id), item_storage.get(db, run.work_item_id)
+
+
+def _question(db: Database, question_id: str, run_id: str) -> tuple[Question, int]:
+    question = question_storage.QUESTIONS.get(db, question_id)
+    if question.run_id != run_id:
+        raise NotFoundError(f"question {question_id} not found", id=question_id)
+    return question, question_storage.count_open(db, run_id)
+
+
+def _session(
+    project: Project, item: WorkItem, run: Run, profile: Profile, system_prompt: str, directory: str
+) -> CreateSession:
+    title = _SESSION_TITLE.get(run.prompt_template_id, "Run")
+    worktree = item.worktree.worktree_path if item.worktree is not None else ""
+    hooks = profile.info.hook_provider
+    return CreateSession(
+        # A root that is gone would be refused by the session, so it is the project's, and the pane is in the worktree.
+        root_dir=project.root_dir,
+        working_dir=directory or worktree,
+        name=f"#{item.number} {title} - {item.title}",
+        project_id=project.id,
+        initial_pty=StartPtyOptions(
+            agent_profile_id=profile.id,
+            prompt=run.prompt_snapshot,
+            system_prompt=system_prompt,
+            agent_bridge=AgentBridgeOptions(enabled=True, provider=hooks) if hooks else None,
+        ),
+    )
+
+
+def _context(project: Project, run: Run, profile: Profile) -> LaunchContext:
+    return LaunchContext(
+        project_id=project.id,
+        project_root=project.root_dir,
+        work_item_id=run.work_item_id,
+        run_id=run.id,
+        actor="agent",
+        agent_profile_id=profile.id,
+    )

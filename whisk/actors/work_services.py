@@ -1,0 +1,35 @@
+"""What the actors of projects, work items and runs need from the rest of the daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from peewee import Database
+
+from whisk.actors.future import get
+from whisk.actors.journal import JournalHandle
+from whisk.profiles.profile import Profile
+from whisk.storage.database import Store
+from whisk.work.session import CreatedSession, CreateSession
+from whisk.work.start import LaunchContext
+
+
+@dataclass(frozen=True)
+class WorkServices:
+    """`changed(id)` announces that the record of that id changed; it does not block.
+
+    `launch` makes a session with an agent's terminal in it, owned by the run that the context names, and returns when
+    the terminal runs; it blocks the calling greenlet only, and raises refusals. `profiles()` are the agent profiles
+    that there are now.
+    """
+
+    store: Store
+    journal: JournalHandle
+    changed: Callable[[str], None]
+    launch: Callable[[CreateSession, LaunchContext], CreatedSession]
+    profiles: Callable[[], Sequence[Profile]]
+
+    def write(self, change: Callable[[Database], None]) -> None:
+        """Make a change and return when it is on disk; blocks the calling greenlet only, raises refusals."""
+        get(self.journal.write.remote(change))

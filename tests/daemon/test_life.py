@@ -163,6 +163,15 @@ def test_broken_settings_say_where(place: Whiskd, text: str, said: str | None) -
         assert str(config) in done.stderr
 
 
+def test_a_state_folder_that_cannot_be_had_is_named(place: Whiskd) -> None:
+    (place.home / "file").write_text("")
+    for words in (["daemon", "start"], ["daemon", "run"]):
+        done = place.cli(*words, WHISK_STATE_DIR=str(place.home / "file" / "state"))
+        assert done.returncode == 1
+        assert "file/state" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_the_address_comes_from_option_then_variable_then_settings(place: Whiskd) -> None:
     config = place.home / ".config/whisk/config.toml"
     config.parent.mkdir(parents=True)

@@ -24,7 +24,6 @@ class Running(NamedTuple):
     """A daemon that answers. `version` and `protocol` are what it says about itself."""
 
     url: str
-    pid: int | None
     version: str
     protocol: int
 
@@ -57,13 +56,7 @@ def find_running(client: Client) -> Running | None:
     except UnreachableError:
         return None
     compat = client.get("/v1/compat", timeout=5.0)
-    pid = compat.get("pid")
-    return Running(
-        url=client.url,
-        pid=pid if isinstance(pid, int) else None,
-        version=str(compat.get("version", "")),
-        protocol=int(compat.get("protocolVersion", 0)),
-    )
+    return Running(client.url, str(compat.get("version", "")), int(compat.get("protocolVersion", 0)))
 
 
 def spawn(env: Mapping[str, str], options: list[str]) -> dict[str, Any]:
@@ -72,21 +65,15 @@ def spawn(env: Mapping[str, str], options: list[str]) -> dict[str, Any]:
     Raises `CommandError` with the end of its output when it ends, or says nothing, without a word.
     """
     folder = paths.state_dir(env)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
     output = os.path.join(folder, "whiskd.out")
     reading, writing = os.pipe()
-    command = daemon_command(*options, "--ready-fd", str(writing))
-    with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-            pass_fds=(writing,),
-            cwd="/",
-            env={**env, "WHISK_STATE_DIR": folder} if env.get("WHISK_STATE_DIR") else dict(env),
-        )
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        process = _detach(daemon_command(*options, "--ready-fd", str(writing)), env, output, writing)
+    except OSError as error:
+        os.close(reading)
+        os.close(writing)
+        raise CommandError(f"cannot use the state folder {folder}: {error.strerror}") from None
     os.close(writing)
     try:
         said = _read_line(reading, START_SECONDS)
@@ -102,6 +89,24 @@ def spawn(env: Mapping[str, str], options: list[str]) -> dict[str, Any]:
         process.wait()
         raise CommandError(f"whiskd was not healthy within {START_SECONDS:g} s and was ended{_tail(output)}")
     raise CommandError(f"whiskd ended at once, with exit code {process.wait()}{_tail(output)}")
+
+
+def _detach(command: list[str], env: Mapping[str, str], output: str, ready: int) -> subprocess.Popen[bytes]:
+    """Start `command` in a session of its own, so that it outlives us and our terminal."""
+    told = dict(env)
+    if told.get("WHISK_STATE_DIR"):
+        told["WHISK_STATE_DIR"] = paths.state_dir(env)
+    with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            pass_fds=(ready,),
+            cwd="/",
+            env=told,
+        )
 
 
 def wait_healthy(env: Mapping[str, str], seconds: float) -> str | None:

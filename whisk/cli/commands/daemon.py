@@ -36,7 +36,7 @@ def start(context: Context, args: Arguments) -> int:
             return _adopt(context, args, running)
     word = launcher.spawn(context.env, _options(args))
     if "error" not in word:
-        return _say_running(context, args, word["url"], word.get("pid"), __version__, started=True)
+        return _say_running(context, args, word["url"], __version__, started=True)
     if word.get("code") != "conflict":
         raise CommandError(f"whiskd could not start: {word['error']}")
     # Somebody else is starting one in this very moment.
@@ -52,7 +52,7 @@ def start(context: Context, args: Arguments) -> int:
 def status(context: Context, args: Arguments) -> int:
     try:
         running = launcher.find_running(context.client)
-        why = None if running else f"whiskd unavailable at {context.url}: nobody answers there"
+        why = None if running else f"whiskd unavailable at {context.url}; start it with `whisk daemon start`"
     except RefusedError as error:
         running, why = None, f"whiskd incompatible at {context.url}: {error}"
     except UnreachableError as error:
@@ -72,7 +72,7 @@ def status(context: Context, args: Arguments) -> int:
         )
         return OK if running else UNREACHABLE
     if running is None:
-        raise UnreachableError(f"{why}; start it with `whisk daemon start`")
+        raise UnreachableError(why or "")
     if skew := _skew(running):
         context.out.note(f"whisk: {skew}")
     context.out.line(f"whiskd running at {running.url}")
@@ -179,11 +179,12 @@ def _adopt(context: Context, args: Arguments, running: launcher.Running) -> int:
     wanted = args.text("addr")
     if wanted and not wanted.endswith(":0") and not running.url.endswith("://" + wanted):
         context.out.note(f"whisk: it keeps its address; -addr {wanted} counts for the next start")
-    return _say_running(context, args, running.url, running.pid, running.version, started=False)
+    return _say_running(context, args, running.url, running.version, started=False)
 
 
-def _say_running(context: Context, args: Arguments, url: str, pid: int | None, version: str, *, started: bool) -> int:
+def _say_running(context: Context, args: Arguments, url: str, version: str, *, started: bool) -> int:
     if args.flag("json"):
+        pid = (launcher.written_state(context.env) or {}).get("pid")
         context.out.json({"running": True, "url": url, "pid": pid, "version": version, "started": started})
     else:
         context.out.line(f"whiskd running at {url}")

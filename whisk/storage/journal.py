@@ -1,7 +1,8 @@
 """The group writer: many writes, one transaction, one sync to disk.
 
 Plain and without a hub: `whisk.actors.journal` runs it on its own thread. A write is a function of the database; it
-touches nothing else, because it may run a second time when its group has to be split.
+touches nothing else, because it may run again when a neighbour's failure undoes the group, and it creates no tables,
+because those are not counted as changes.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class GroupWriter:
     def __init__(self, store: Store) -> None:
         self._path = store.path
         self._db = store.writer
-        self._lock_type = ("IMMEDIATE",) if isinstance(self._db, SqliteDatabase) else ()
+        sqlite = isinstance(self._db, SqliteDatabase)
+        self._lock_type = ("IMMEDIATE",) if sqlite else ()
+        self._counts_changes = sqlite
         self.groups = 0
         self.writes = 0
         self.failed = 0
@@ -46,7 +49,14 @@ class GroupWriter:
         the disk is full), each write is tried again by itself, so that only those fail that cannot be written. A
         commit that fails fails them all. Never raises, whatever a write does. Blocks.
         """
-        outcomes = self._together(writes) if len(writes) > 1 else None
+        outcomes: list[Outcome] | None = None
+        if len(writes) > 1:
+            # Savepoints would cost a tenth of all writes, and make the full-text index flush at each of them. So the
+            # group runs without, and is undone and repeated with them only when a write fails half-way.
+            if self._counts_changes:
+                outcomes = self._together(writes, self._unguarded)
+            if outcomes is None:
+                outcomes = self._together(writes, self._guarded)
         if outcomes is None:
             outcomes = [self._alone(write) for write in writes]
         self.writes += len(outcomes)
@@ -71,13 +81,15 @@ class GroupWriter:
             return Outcome(None, storage_error(error, self._path))
         return Outcome(value, None)
 
-    def _together(self, writes: Sequence[Write[Any]]) -> list[Outcome] | None:
-        """None when SQLite gave up the transaction: then nothing of the group is stored."""
+    def _together(
+        self, writes: Sequence[Write[Any]], attempt: Callable[[Write[Any]], Outcome | None]
+    ) -> list[Outcome] | None:
+        """None when `attempt` could not keep one write apart from the others: then nothing of the group is stored."""
         outcomes: list[Outcome] = []
         try:
             self._begin()
             for write in writes:
-                outcome = self._guarded(write)
+                outcome = attempt(write)
                 if outcome is None:
                     self._undo()
                     return None
@@ -90,13 +102,24 @@ class GroupWriter:
             return [Outcome(None, error) for error in errors + [failure] * (len(writes) - len(errors))]
         return outcomes
 
+    def _unguarded(self, write: Write[Any]) -> Outcome | None:
+        connection = self._db.connection()
+        before = connection.total_changes
+        try:
+            return Outcome(write(self._db), None)
+        except BaseException as error:  # noqa: BLE001 (it is the caller's, and goes to the caller)
+            # Most refusals come before anything was changed: then there is nothing to undo.
+            if not connection.in_transaction or connection.total_changes != before:
+                return None
+            return Outcome(None, storage_error(error, self._path))
+
     def _guarded(self, write: Write[Any]) -> Outcome | None:
         db = self._db
         db.execute_sql("SAVEPOINT one_write")
         try:
             outcome = Outcome(write(db), None)
         except BaseException as error:  # noqa: BLE001 (it is the caller's, and goes to the caller)
-            if not getattr(db.connection(), "in_transaction", True):
+            if self._counts_changes and not db.connection().in_transaction:
                 return None
             db.execute_sql("ROLLBACK TO SAVEPOINT one_write")
             outcome = Outcome(None, storage_error(error, self._path))
@@ -120,7 +143,7 @@ class GroupWriter:
         while db.transaction_depth():
             db.pop_transaction()
         try:
-            if getattr(db.connection(), "in_transaction", True):
+            if not self._counts_changes or db.connection().in_transaction:
                 db.rollback()
         except Exception:  # noqa: BLE001 (a connection that cannot even roll back is replaced at the next use)
             db.close()

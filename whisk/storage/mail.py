@@ -1,0 +1,199 @@
+"""Mail on disk: messages in the order in which they were stored, one row per recipient, and the index of their words.
+
+`seq` is that order; times are for people and may repeat or run backwards. An address is stored as its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from peewee import Database
+
+from whisk.clock import Instant
+from whisk.errors import ConflictError, NotFoundError
+from whisk.mail.message import Draft, MailMessage, MailRecipient
+from whisk.mail.thread import LoopGuard
+from whisk.storage.mail_row import SELECT_MAIL, message_of, messages
+from whisk.storage.migration import Migration
+from whisk.storage.statement import marks, run
+
+
+def _create(db: Database) -> None:
+    db.execute_sql(
+        "CREATE TABLE mail (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, thread_id TEXT NOT NULL,"
+        " reply_to_id TEXT, hops INTEGER NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL, priority TEXT NOT NULL,"
+        " subject TEXT, body TEXT, payload TEXT, project_id TEXT, work_item_id TEXT, run_id TEXT, session_id TEXT,"
+        " pty_id TEXT, dispatch_id TEXT, created_at BIGINT NOT NULL, idempotency_key TEXT, digest TEXT, effect TEXT)"
+    )
+    db.execute_sql("CREATE INDEX mail_thread ON mail (thread_id, seq)")
+    # Partial: what most messages do not have costs them nothing.
+    for column in ("project_id", "work_item_id", "run_id"):
+        db.execute_sql(f"CREATE INDEX mail_{column} ON mail ({column}, seq) WHERE {column} IS NOT NULL")
+    db.execute_sql("CREATE UNIQUE INDEX mail_key ON mail (sender, idempotency_key) WHERE idempotency_key IS NOT NULL")
+    db.execute_sql("CREATE INDEX mail_heartbeat ON mail (sender) WHERE type = 'heartbeat'")
+    db.execute_sql("CREATE INDEX mail_effect ON mail (seq) WHERE effect IS NOT NULL")
+    db.execute_sql(
+        "CREATE TABLE mail_recipient (mail_seq INTEGER NOT NULL REFERENCES mail (seq) ON DELETE CASCADE,"
+        " address TEXT NOT NULL, type TEXT NOT NULL, known BOOLEAN NOT NULL, read_at BIGINT, claim TEXT,"
+        " claimed_at BIGINT, claim_until BIGINT, PRIMARY KEY (mail_seq, address))"
+    )
+    # The next unread one for an address is one step into this index, and so is everything it ever got.
+    db.execute_sql("CREATE INDEX mail_inbox ON mail_recipient (address, read_at, mail_seq, type, claim)")
+    db.execute_sql(
+        "CREATE VIRTUAL TABLE mail_text USING fts5 (subject, body, content = 'mail', content_rowid = 'seq',"
+        " tokenize = 'unicode61 remove_diacritics 2')"
+    )
+
+
+MIGRATIONS: list[Migration] = [Migration("mail.create", _create)]
+
+_INSERT_MAIL = (
+    "INSERT INTO mail (id, thread_id, reply_to_id, hops, sender, type, priority, subject, body, payload, project_id,"
+    " work_item_id, run_id, session_id, pty_id, dispatch_id, created_at, idempotency_key, digest, effect)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) RETURNING seq"
+)
+_INSERT_RECIPIENT = "INSERT INTO mail_recipient (mail_seq, address, type, known) VALUES (?,?,?,?)"
+_INSERT_TEXT = "INSERT INTO mail_text (rowid, subject, body) VALUES (?,?,?)"
+_MINUTE = 60_000_000_000
+
+
+class Stored(NamedTuple):
+    """`repeated`: it had been stored before under the same idempotency key, and nothing was written now."""
+
+    message: MailMessage
+    repeated: bool
+
+
+def insert(
+    db: Database,
+    draft: Draft,
+    recipients: Sequence[MailRecipient],
+    *,
+    id: str,
+    now: Instant,
+    guard: LoopGuard,
+    effect: str | None = None,
+) -> Stored:
+    """Store a message for these concrete `recipients`.
+
+    `effect` marks it until `settle_effect`. Raises `ConflictError` when the sender used the draft's idempotency key
+    for other words, `RefusedError` when `guard` sees a loop. A heartbeat replaces the sender's last one to the same
+    addresses.
+    """
+    sender = str(draft.from_)
+    digest: str | None = None
+    if draft.idempotency_key is not None:
+        digest = draft.digest()
+        first = _first_with_key(db, sender, draft.idempotency_key, digest)
+        if first is not None:
+            return Stored(first, True)
+    thread_id, hops = _place(db, draft, id)
+    if draft.type == "heartbeat":
+        _forget_heartbeats(db, sender, recipients)
+    elif thread_id != id:
+        query = "SELECT count(*) FROM mail WHERE thread_id = ? AND created_at > ? AND created_at <= ?"
+        (recent,) = run(db, query, (thread_id, now - _MINUTE, now)).fetchone()
+        guard.check(thread_id, hops, recent)
+    (seq,) = run(
+        db,
+        _INSERT_MAIL,
+        (
+            *(id, thread_id, draft.reply_to_id, hops, sender, draft.type, draft.priority, draft.subject, draft.body),
+            *(draft.payload, draft.project_id, draft.work_item_id, draft.run_id, draft.session_id, draft.pty_id),
+            *(draft.dispatch_id, int(now), draft.idempotency_key, digest, effect),
+        ),
+    ).fetchone()
+    for recipient in recipients:
+        run(db, _INSERT_RECIPIENT, (seq, str(recipient.address), draft.type, recipient.known))
+    if draft.type != "heartbeat":
+        run(db, _INSERT_TEXT, (seq, draft.subject, draft.body))
+    return Stored(message_of(draft, recipients, id, thread_id, now), False)
+
+
+def get(db: Database, mail_id: str) -> MailMessage:
+    """Raises `NotFoundError`."""
+    found = messages(db, run(db, f"{SELECT_MAIL} WHERE id = ?", (mail_id,)).fetchall())
+    if not found:
+        raise NotFoundError(f"mail {mail_id} not found", id=mail_id)
+    return found[0]
+
+
+def seq_of(db: Database, mail_id: str) -> int:
+    """Raises `NotFoundError`."""
+    row = run(db, "SELECT seq FROM mail WHERE id = ?", (mail_id,)).fetchone()
+    if row is None:
+        raise NotFoundError(f"mail {mail_id} not found", id=mail_id)
+    return int(row[0])
+
+
+def find_by_key(db: Database, draft: Draft) -> MailMessage | None:
+    """The message that the sender stored under the draft's idempotency key; raises `ConflictError` like `insert`."""
+    if draft.idempotency_key is None:
+        return None
+    return _first_with_key(db, str(draft.from_), draft.idempotency_key, draft.digest())
+
+
+def pending_effects(db: Database) -> list[MailMessage]:
+    """Messages whose effect has not been settled, oldest first."""
+    return messages(db, run(db, f"{SELECT_MAIL} WHERE effect IS NOT NULL ORDER BY seq").fetchall())
+
+
+def settle_effect(db: Database, mail_id: str) -> None:
+    run(db, "UPDATE mail SET effect = NULL WHERE id = ?", (mail_id,))
+
+
+def clear(db: Database) -> int:
+    """Delete all mail; how many messages there were."""
+    (count,) = run(db, "SELECT count(*) FROM mail").fetchone()
+    run(db, "INSERT INTO mail_text (mail_text) VALUES ('delete-all')")
+    run(db, "DELETE FROM mail_recipient")
+    run(db, "DELETE FROM mail")
+    return int(count)
+
+
+def _place(db: Database, draft: Draft, id: str) -> tuple[str, int]:
+    """The thread that the message belongs to, and how many messages it follows there."""
+    original = _thread_of(db, draft.reply_to_id) if draft.reply_to_id else None
+    if draft.thread_id is None:
+        return (original[0], original[1] + 1) if original else (id, 0)
+    # Any message of a thread may be named for the whole of it.
+    named = _thread_of(db, draft.thread_id)
+    thread_id = named[0] if named else draft.thread_id
+    if original is not None and original[0] == thread_id:
+        return thread_id, original[1] + 1
+    query = "SELECT hops FROM mail WHERE thread_id = ? ORDER BY seq DESC LIMIT 1"
+    last = run(db, query, (thread_id,)).fetchone()
+    return thread_id, last[0] + 1 if last else 0
+
+
+def _thread_of(db: Database, mail_id: str) -> tuple[str, int] | None:
+    row = run(db, "SELECT thread_id, hops FROM mail WHERE id = ?", (mail_id,)).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
+def _first_with_key(db: Database, sender: str, key: str, digest: str) -> MailMessage | None:
+    row = run(db, "SELECT id, digest FROM mail WHERE sender = ? AND idempotency_key = ?", (sender, key)).fetchone()
+    if row is None:
+        return None
+    if row[1] != digest:
+        raise ConflictError(
+            f"{sender} has used the idempotency key {key!r} for another message, {row[0]}", key=key, mailId=row[0]
+        )
+    return get(db, row[0])
+
+
+def _forget_heartbeats(db: Database, sender: str, recipients: Iterable[MailRecipient]) -> None:
+    addresses = [str(recipient.address) for recipient in recipients]
+    of_sender = "SELECT seq FROM mail WHERE sender = ? AND type = 'heartbeat'"
+    run(
+        db,
+        f"DELETE FROM mail_recipient WHERE mail_seq IN ({of_sender}) AND address IN ({marks(addresses)})",
+        (sender, *addresses),
+    )
+    run(
+        db,
+        "DELETE FROM mail WHERE sender = ? AND type = 'heartbeat'"
+        " AND NOT EXISTS (SELECT 1 FROM mail_recipient WHERE mail_seq = mail.seq)",
+        (sender,),
+    )

@@ -1,0 +1,127 @@
+"""Looking through stored mail: lists, threads, and search for any words a person may type."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+from peewee import SQL, Database, fn
+
+from whisk.errors import InvalidError, TooLargeError
+from whisk.mail.address import MailAddress
+from whisk.mail.message import MailMessage, MailType
+from whisk.storage.mail import get, seq_of
+from whisk.storage.mail_row import COLUMNS, SELECT_MAIL, MailRow, RecipientRow, messages
+from whisk.storage.statement import run
+from whisk.values import Record
+
+SEARCH_WORDS = 200
+_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+class MailFilter(Record, frozen=True):
+    """Which messages to list. `to` and `types`: any of them. `before` and `after` are ids of messages: what was stored
+    earlier or later. `limit` 0 means all. Heartbeats are listed only when `types` names them."""
+
+    to: tuple[MailAddress, ...] = ()
+    unread: bool = False
+    types: tuple[MailType, ...] = ()
+    project_id: str | None = None
+    work_item_id: str | None = None
+    run_id: str | None = None
+    thread_id: str | None = None
+    before: str | None = None
+    after: str | None = None
+    limit: int = 0
+
+
+def select(db: Database, chosen: MailFilter) -> list[MailMessage]:
+    """Newest first, in the order in which they were stored. Raises `NotFoundError` for an unknown `before`/`after`."""
+    return _newest(db, chosen, _conditions(db, chosen))
+
+
+def thread(db: Database, mail_id: str) -> list[MailMessage]:
+    """The whole conversation around any of its messages, its root first. Raises `NotFoundError`."""
+    thread_id = get(db, mail_id).thread_id
+    return messages(db, run(db, f"{SELECT_MAIL} WHERE thread_id = ? ORDER BY seq", (thread_id,)).fetchall())
+
+
+def search(db: Database, text: str, chosen: MailFilter) -> list[MailMessage]:
+    """Messages whose subject or body holds every word of `text`, or one that begins with it; newest first.
+
+    There is no query syntax: any text will do. Text without a word is a plain list. Raises `TooLargeError` beyond
+    `SEARCH_WORDS` different words.
+    """
+    words = list(dict.fromkeys(text.split()))
+    if len(words) > SEARCH_WORDS:
+        raise TooLargeError(f"mail search takes up to {SEARCH_WORDS} words", limit=SEARCH_WORDS, words=len(words))
+    return _newest(db, chosen, [*_conditions(db, chosen), *_word_conditions(words)])
+
+
+def _newest(db: Database, chosen: MailFilter, conditions: Iterator[Any] | list[Any]) -> list[MailMessage]:
+    if chosen.limit < 0:
+        raise InvalidError("invalid limit: it is a number of messages, 0 for all", field="limit")
+    query = MailRow.select(*(getattr(MailRow, name) for name in COLUMNS)).order_by(MailRow.seq.desc())
+    for condition in conditions:
+        query = query.where(condition)
+    if chosen.limit:
+        query = query.limit(chosen.limit)
+    return messages(db, list(query.tuples().execute(db)))
+
+
+def _conditions(db: Database, chosen: MailFilter) -> Iterator[Any]:
+    readers = RecipientRow.select(RecipientRow.mail_seq)
+    if chosen.to:
+        readers = readers.where(RecipientRow.address.in_([str(address) for address in chosen.to]))
+    if chosen.unread:
+        readers = readers.where(RecipientRow.read_at.is_null())
+    if chosen.to or chosen.unread:
+        yield MailRow.seq.in_(readers)
+    yield MailRow.type.in_(chosen.types) if chosen.types else MailRow.type != "heartbeat"
+    for column in ("project_id", "work_item_id", "run_id"):
+        if (value := getattr(chosen, column)) is not None:
+            yield getattr(MailRow, column) == value
+    if chosen.thread_id is not None:
+        # Any message of a thread may be named for the whole of it.
+        named = run(db, "SELECT thread_id FROM mail WHERE id = ?", (chosen.thread_id,)).fetchone()
+        yield MailRow.thread_id == (named[0] if named else chosen.thread_id)
+    if chosen.before is not None:
+        yield MailRow.seq < seq_of(db, chosen.before)
+    if chosen.after is not None:
+        yield MailRow.seq > seq_of(db, chosen.after)
+
+
+def _word_conditions(words: list[str]) -> Iterator[Any]:
+    indexed = [word for word in words if _is_indexed(word)]
+    if indexed:
+        # Each word is an FTS5 string, so nothing in it is an operator; the star makes the end of it a prefix.
+        match = " ".join('"' + word.replace('"', '""') + '"*' for word in indexed)
+        yield MailRow.seq.in_(SQL("(SELECT rowid FROM mail_text WHERE mail_text MATCH ?)", (match,)))
+    # SQLite's `lower` knows ASCII alone, so the words are lowered no further.
+    text = fn.lower(fn.COALESCE(MailRow.subject, "").concat("\n").concat(fn.COALESCE(MailRow.body, "")))
+    for word in words:
+        if not _is_indexed(word):
+            yield fn.instr(text, word.translate(_ASCII_LOWER)) > 0
+
+
+def _is_indexed(word: str) -> bool:
+    """Whether the index finds this word: it keeps letters and digits only, and cuts text at what is neither.
+
+    Signs and emoji are not in it at all, and a text in a script without spaces is one long word there, so such words
+    are looked for in the texts themselves.
+    """
+    kept = [char for char in word if unicodedata.category(char)[0] in "LN" or unicodedata.category(char) == "Co"]
+    return bool(kept) and not any(_is_unspaced(char) for char in kept)
+
+
+def _is_unspaced(char: str) -> bool:
+    """Han, kana, Yi, Thai, Lao, Tibetan, Burmese and Khmer. Korean has spaces."""
+    code = ord(char)
+    return (
+        0x0E00 <= code <= 0x109F
+        or 0x1780 <= code <= 0x17FF
+        or 0x2E80 <= code <= 0xA4CF
+        or 0xF900 <= code <= 0xFAFF
+        or 0x20000 <= code <= 0x3FFFF
+    )

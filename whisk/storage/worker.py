@@ -7,16 +7,29 @@ runs, then sessions, were made.
 
 from __future__ import annotations
 
+from typing import Any
+
 from peewee import Database
 
 from whisk.mail.address import MailAddress
 from whisk.storage import item as item_storage
 from whisk.storage import run as run_storage
 from whisk.storage import session as session_storage
-from whisk.storage.project import PROJECTS
+from whisk.storage.item import ItemRow
+from whisk.storage.project import PROJECTS, ProjectRow
+from whisk.storage.run import RunRow
+from whisk.storage.session import SessionRow
 from whisk.storage.terminal import TerminalRow
 from whisk.values import Record
 from whisk.work.run import Run
+
+_ROWS: dict[str, Any] = {
+    "pty": TerminalRow,
+    "run": RunRow,
+    "session": SessionRow,
+    "work-item": ItemRow,
+    "project": ProjectRow,
+}
 
 
 class Worker(Record, frozen=True):
@@ -51,6 +64,19 @@ def of_project(db: Database, project_id: str) -> list[Worker]:
         if not shown and session.id not in run_sessions:
             workers.append(Worker(address=MailAddress(kind="session", id=session.id), session_id=session.id))
     return workers
+
+
+def is_known(db: Database, address: MailAddress) -> bool:
+    """Whether whisk has ever heard of this concrete address, be it living or ended."""
+    rows: dict[str, Any] = {
+        "run": RunRow,
+        "work-item": ItemRow,
+        "project": ProjectRow,
+        "session": SessionRow,
+        "pty": TerminalRow,
+    }
+    model = rows[address.kind]
+    return bool(model.select(model.id).where(model.id == address.id).exists(db))
 
 
 def _of_run(run: Run) -> Worker:

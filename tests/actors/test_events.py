@@ -1,0 +1,65 @@
+"""The ring of announcements and those who follow it."""
+
+from __future__ import annotations
+
+from whisk.actors.events import EventsActor, EventsHandle
+from whisk.actors.future import cancel, get
+from whisk.actors.system import ActorSystem
+
+
+def events(system: ActorSystem, kept: int = 4) -> EventsHandle:
+    return system.spawn(EventsActor, kept, name="events", handle=EventsHandle)
+
+
+def test_a_follower_gets_what_was_announced_behind_its_position(system: ActorSystem) -> None:
+    handle = events(system)
+    handle.publish.tell("mailbox.changed", id="mail_1")
+    handle.publish.tell("pty.output", pty_id="pty_1", offset=7)
+    batch = get(handle.follow.remote(0))
+    assert [(e.seq, e.type) for e in batch.events] == [(1, "mailbox.changed"), (2, "pty.output")]
+    assert (batch.next, batch.missed) == (2, False)
+    assert [e.offset for e in get(handle.follow.remote(1)).events] == [7]
+
+
+def test_followers_wait_and_all_wake(system: ActorSystem) -> None:
+    handle = events(system)
+    waiting = [handle.follow.remote(0) for _ in range(3)]
+    assert get(handle.last.remote()) == 0
+    handle.publish.tell("session.changed", id="sess_1")
+    assert [b.events[0].id for b in get(waiting)] == ["sess_1"] * 3
+
+
+def test_a_follower_that_is_too_slow_is_told_so(system: ActorSystem) -> None:
+    handle = events(system)
+    for number in range(10):
+        handle.publish.tell("session.changed", id=str(number))
+    batch = get(handle.follow.remote(2))
+    assert ([e.id for e in batch.events], batch.missed) == (["6", "7", "8", "9"], True)
+
+
+def test_a_position_of_an_earlier_life_is_told_so(system: ActorSystem) -> None:
+    handle = events(system)
+    assert get(handle.follow.remote(99)).missed
+    handle.publish.tell("session.changed", id="x")
+    batch = get(handle.follow.remote(99))
+    assert ([e.id for e in batch.events], batch.next, batch.missed) == (["x"], 1, True)
+
+
+def test_a_long_backlog_comes_in_pieces(system: ActorSystem) -> None:
+    handle = events(system, kept=10)
+    for number in range(6):
+        handle.publish.tell("session.changed", id=str(number))
+    first = get(handle.follow.remote(0, limit=4))
+    rest = get(handle.follow.remote(first.next, limit=4))
+    assert [e.id for e in (*first.events, *rest.events)] == ["0", "1", "2", "3", "4", "5"]
+    assert not first.missed
+    assert not rest.missed
+
+
+def test_who_stops_waiting_leaves_nothing_behind(system: ActorSystem) -> None:
+    handle = events(system)
+    waiting = handle.follow.remote(0)
+    get(handle.last.remote())
+    assert system.describe("events").facts["followers"] == 1
+    cancel(waiting)
+    assert system.describe("events").facts["followers"] == 0

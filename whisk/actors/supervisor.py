@@ -1,0 +1,66 @@
+"""The supervisor: the root of the tree. It answers who a selector stands for and which addresses are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whisk.actors.actor import Actor
+from whisk.actors.cell import Down
+from whisk.actors.handle import Handle, Method
+from whisk.errors import RefusedError
+from whisk.mail.address import MailAddress
+from whisk.mail.selector import expand
+from whisk.storage import worker
+from whisk.storage.database import Store
+from whisk.storage.worker import Worker
+
+
+class SupervisorActor(Actor):
+    """Everything that lives as long as the daemon is below it; what it knows of workers, it reads from storage."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+        self._given_up: list[str] = []
+
+    def expand(self, recipients: Sequence[MailAddress]) -> tuple[MailAddress, ...]:
+        """Put in place of `@project:`, `@work-item:` and `@idle:` one concrete address per current worker.
+
+        Raises `NotFoundError` for an unknown project or item and `RefusedError` when a selector stands for nobody.
+        Blocks this actor for the reads.
+        """
+        return expand(recipients, self._workers)
+
+    def known(self, addresses: Sequence[MailAddress]) -> tuple[MailAddress, ...]:
+        """Those of `addresses` that whisk has ever heard of, living or ended."""
+        return self._store.read(lambda db: tuple(a for a in addresses if worker.is_known(db, a)))
+
+    def on_down(self, down: Down) -> None:
+        self._given_up = [*self._given_up[-99:], down.name]
+        self.log.error("a part of the daemon has failed", failed=down.name, reason=down.reason)
+
+    def describe(self) -> dict[str, object]:
+        return {"givenUp": list(self._given_up)}
+
+    def _workers(self, selector: MailAddress) -> list[MailAddress]:
+        if selector.kind == "@work-item":
+            return [w.address for w in self._store.read(lambda db: worker.of_work_item(db, selector.id))]
+        workers = self._store.read(lambda db: worker.of_project(db, selector.id))
+        if selector.kind == "@project":
+            return [w.address for w in workers]
+        return [self._idle(selector, workers)]
+
+    def _idle(self, selector: MailAddress, workers: Sequence[Worker]) -> MailAddress:
+        """One idle worker. Until an agent's state is known from its hooks, nobody is known to be idle."""
+        # Guessing from silence on the screen would send work into the middle of somebody's turn.
+        raise RefusedError(
+            f"no worker of {selector.id} is known to be idle",
+            selector=str(selector),
+            workers=[str(w.address) for w in workers],
+            hint=f"send to @project:{selector.id} or to one of the workers",
+        )
+
+
+class SupervisorHandle(Handle):
+    expand: Method[[Sequence[MailAddress]], tuple[MailAddress, ...]]
+    known: Method[[Sequence[MailAddress]], tuple[MailAddress, ...]]

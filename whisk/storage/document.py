@@ -40,12 +40,12 @@ class Documents(Generic[R]):
             raise self.unknown(id)
         return found[0]
 
-    def select(self, db: Database, *where: Any, order: Iterable[Any] = ()) -> list[R]:
-        """Those that fit every condition, in this order, else by the time they were made."""
+    def select(self, db: Database, *where: Any, order: Iterable[Any] = (), limit: int | None = None) -> list[R]:
+        """Those that fit every condition, in this order, else by the time they were made; at most `limit` of them."""
         query = self._model.select(self._model.doc)
         if where:
             query = query.where(*where)
-        query = query.order_by(*(tuple(order) or (self._model.created_at, self._model.id)))
+        query = query.order_by(*(tuple(order) or (self._model.created_at, self._model.id))).limit(limit)
         return [decode(doc, self._kind) for (doc,) in query.tuples().execute(db)]
 
     def clear(self, db: Database) -> int:

@@ -111,7 +111,7 @@ def make_api(**parts: Any) -> Api:
         "clock": ManualClock(),
         "access": Access(token_hash(TOKEN)),
         "build": Build("1.2.3", "abc123"),
-        "shutdown": lambda: None,
+        "shutdown": lambda kill_ptys: None,
         **parts,
     }
     return Api(**given)

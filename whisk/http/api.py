@@ -6,13 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from whisk.http.floor import Floors
 from whisk.http.meter import Meter
 
 if TYPE_CHECKING:
+    from whisk.actors.events import EventsHandle
+    from whisk.actors.journal import JournalHandle
+    from whisk.actors.session_book import SessionBook
+    from whisk.actors.supervisor import SupervisorHandle
     from whisk.actors.system import ActorSystem
-
+    from whisk.actors.work import Work
     from whisk.clock import Clock
     from whisk.http.auth import Access
+    from whisk.storage.database import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +32,23 @@ class Build:
 
 @dataclass(frozen=True)
 class Api:
-    """One per daemon, made by the composition. `shutdown` asks for a graceful stop and returns at once."""
+    """One per daemon, made by the composition.
+
+    `shutdown(kill_ptys)` asks for a graceful stop and returns at once.
+    """
 
     system: ActorSystem
-    store: Any
-    journal: Any
-    supervisor: Any
-    events: Any
+    store: Store
+    journal: JournalHandle
+    supervisor: SupervisorHandle
+    events: EventsHandle
     settings: Any
     clock: Clock
     access: Access
     build: Build
-    shutdown: Callable[[], None]
+    shutdown: Callable[[bool], None]
+    sessions: SessionBook = field(default=None)  # type: ignore[assignment]
+    work: Work = field(default=None)  # type: ignore[assignment]
     meter: Meter = field(default_factory=Meter)
+    floors: Floors = field(default_factory=Floors)
+    sessions: SessionBook = None  # type: ignore[assignment]  # tests of the HTTP layer alone have no sessions

@@ -33,7 +33,7 @@ def stream(
     request: Request[Any, Any],
     following: Callable[[], Future[T]],
     render: Callable[[T], bytes],
-    withdraw: Callable[[Future[T]], None],
+    withdraw: Callable[[Future[T]], object],
     heartbeat: float = HEARTBEAT,
 ) -> Stream:
     """Send `render(value)` for the value of each future that `following()` makes, until the client or the server goes.

@@ -1,0 +1,67 @@
+"""`daemon clear`: end every terminal, forget sessions, work and mail. Transcripts, policies and prompts stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from peewee import Database
+
+from whisk.actors.future import get, wait
+from whisk.actors.journal import JournalHandle
+from whisk.events import EventType
+from whisk.storage import item as item_storage
+from whisk.storage import mail as mail_storage
+from whisk.storage.gate import GATES
+from whisk.storage.project import PROJECTS
+from whisk.storage.question import QUESTIONS
+from whisk.storage.run import RUNS
+from whisk.storage.session import SessionRow
+from whisk.storage.terminal import TerminalRow
+from whisk.work.clearing import Cleared
+
+if TYPE_CHECKING:
+    from whisk.actors.session_book import SessionBook
+    from whisk.actors.system import ActorSystem
+
+CLEAR_SECONDS = 60.0
+# Who keeps something in memory of what is deleted; in this order, so that none writes to one that has ended.
+_OWNERS = ("run:*", "work-item:*", "project:*", "session:*", "pty:*", "mailbox:*")
+_CHANGED: tuple[EventType, ...] = ("session.changed", "pty.changed", "workitems.changed", "mailbox.changed")
+
+
+def clear(
+    system: ActorSystem, journal: JournalHandle, sessions: SessionBook, announce: Callable[[EventType], None]
+) -> Cleared:
+    """Blocks the calling greenlet until all of it is gone from memory and from disk.
+
+    Sessions are closed first, which ends their terminals; a terminal that will not end is left to its kill ladder.
+    """
+    running = sum(pty.running for pty in sessions.ptys())
+    closing = [
+        sessions.session(session.id).close.options(timeout=CLEAR_SECONDS).remote() for session in sessions.sessions()
+    ]
+    wait(closing, num_returns=len(closing), timeout=CLEAR_SECONDS)
+    for pattern in _OWNERS:
+        stopping = [system.stop(name) for name in system.names() if fnmatchcase(name, pattern)]
+        wait(stopping, num_returns=len(stopping), timeout=5.0)
+    projects, items = get(journal.write.remote(_delete))
+    for kind in _CHANGED:
+        announce(kind)
+    return Cleared(
+        sessions_cleared=len(closing),
+        ptys_cleared=running,
+        projects_cleared=projects,
+        work_items_cleared=items,
+        forwards_cleared=0,
+    )
+
+
+def _delete(db: Database) -> tuple[int, int]:
+    for rows in (SessionRow, TerminalRow):
+        rows.delete().execute(db)
+    for documents in (GATES, QUESTIONS, RUNS):
+        documents.clear(db)
+    mail_storage.clear(db)
+    return PROJECTS.clear(db), item_storage.clear(db)

@@ -1,0 +1,15 @@
+"""What `daemon clear` took away."""
+
+from __future__ import annotations
+
+from whisk.values import Record
+
+
+class Cleared(Record, frozen=True):
+    """Wire record `ClearDaemonResponse`. Forwards are part of the wire; whisk has none."""
+
+    sessions_cleared: int
+    ptys_cleared: int
+    projects_cleared: int
+    work_items_cleared: int
+    forwards_cleared: int

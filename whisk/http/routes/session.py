@@ -1,0 +1,164 @@
+"""Sessions, their panes, and which terminal each pane shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whisk.actors.session import START_SECONDS, SessionHandle
+from whisk.actors.session_book import CLOSE_SECONDS
+from whisk.http.api import Api
+from whisk.http.route import Request, Route
+from whisk.values import Record
+from whisk.work.session import (
+    CreatedSession,
+    CreateSession,
+    DetachedPanePty,
+    RestartedPanePty,
+    Session,
+    SplitPaneResult,
+    StartedPanePty,
+)
+from whisk.work.start import LaunchContext, StartPtyOptions
+
+
+class SplitPane(Record, frozen=True):
+    """`SplitPaneRequest`; ids that the path has too are ignored in the body."""
+
+    target_pane_id: str
+    window_id: str = ""
+    direction: str = ""
+    initial_pty: StartPtyOptions | None = None
+
+
+class StartPanePty(Record, frozen=True):
+    options: StartPtyOptions = StartPtyOptions()
+
+
+class SetRootDir(Record, frozen=True):
+    root_dir: str
+
+
+class SetWorkingDir(Record, frozen=True):
+    working_dir: str
+
+
+class SetProject(Record, frozen=True):
+    project_id: str = ""
+
+
+def _session(api: Api, request: Request[Any, Any]) -> SessionHandle:
+    return api.sessions.session(request.path["session_id"])
+
+
+def list_sessions(api: Api, request: Request[None, None]) -> list[Session]:
+    return api.sessions.sessions()
+
+
+def create_session(api: Api, request: Request[CreateSession, None]) -> CreatedSession:
+    return api.sessions.create(request.body)
+
+
+def close_session(api: Api, request: Request[None, None]) -> list[Session]:
+    return api.sessions.close(request.path["session_id"])
+
+
+def split_pane(api: Api, request: Request[SplitPane, None]) -> SplitPaneResult:
+    body = request.body
+    call = _session(api, request).split_pane.options(timeout=START_SECONDS)
+    asked = call.remote(body.window_id, body.target_pane_id, body.direction, body.initial_pty, LaunchContext())
+    return request.wait(asked, START_SECONDS)
+
+
+def start_pty(api: Api, request: Request[StartPanePty, None]) -> StartedPanePty:
+    call = _session(api, request).start_pty.options(timeout=START_SECONDS)
+    return request.wait(call.remote(request.path["pane_id"], request.body.options, LaunchContext()), START_SECONDS)
+
+
+def restart_pty(api: Api, request: Request[StartPanePty, None]) -> RestartedPanePty:
+    call = _session(api, request).restart_pty.options(timeout=START_SECONDS)
+    return request.wait(call.remote(request.path["pane_id"], request.body.options, LaunchContext()), START_SECONDS)
+
+
+def detach_pty(api: Api, request: Request[None, None]) -> DetachedPanePty:
+    return request.wait(_session(api, request).detach_pty.remote(request.path["pane_id"]), None)
+
+
+def close_pane(api: Api, request: Request[None, None]) -> Session:
+    call = _session(api, request).close_pane.options(timeout=CLOSE_SECONDS)
+    return request.wait(call.remote(request.path["window_id"], request.path["pane_id"]), CLOSE_SECONDS)
+
+
+def set_root_dir(api: Api, request: Request[SetRootDir, None]) -> Session:
+    return request.wait(_session(api, request).set_root_dir.remote(request.body.root_dir), None)
+
+
+def set_working_dir(api: Api, request: Request[SetWorkingDir, None]) -> Session:
+    asked = _session(api, request).set_working_dir.remote(request.path["pane_id"], request.body.working_dir)
+    return request.wait(asked, None)
+
+
+def set_project(api: Api, request: Request[SetProject, None]) -> Session:
+    return request.wait(_session(api, request).set_project.remote(request.body.project_id), None)
+
+
+_ONE = "/v1/sessions/{session_id}"
+_PANE = _ONE + "/panes/{pane_id}"
+_IN_WINDOW = _ONE + "/windows/{window_id}/panes/{pane_id}"
+
+ROUTES = (
+    Route("GET", "/v1/sessions", list_sessions, "List sessions, oldest first.", reply=list[Session]),
+    Route(
+        "POST",
+        "/v1/sessions",
+        create_session,
+        "Create a session with one pane, and a terminal in it if asked for.",
+        body=CreateSession,
+        reply=CreatedSession,
+        status=201,
+    ),
+    Route(
+        "DELETE",
+        _ONE,
+        close_session,
+        "End a session; the sessions that are left.",
+        reply=list[Session],
+    ),
+    Route("POST", f"{_ONE}/split", split_pane, "Split a pane.", body=SplitPane, reply=SplitPaneResult),
+    Route(
+        "POST",
+        f"{_PANE}/start-pty",
+        start_pty,
+        "Start a terminal in an empty pane.",
+        body=StartPanePty,
+        reply=StartedPanePty,
+        status=201,
+    ),
+    Route(
+        "POST",
+        f"{_PANE}/restart-pty",
+        restart_pty,
+        "Start a terminal in the place of one that has ended.",
+        body=StartPanePty,
+        reply=RestartedPanePty,
+        status=201,
+    ),
+    Route("POST", f"{_PANE}/detach-pty", detach_pty, "Empty a pane; its terminal runs on.", reply=DetachedPanePty),
+    Route("POST", f"{_IN_WINDOW}/close", close_pane, "Close a pane and end what runs in it.", reply=Session),
+    Route("POST", f"{_ONE}/set-root-dir", set_root_dir, "Move a session.", body=SetRootDir, reply=Session),
+    Route(
+        "POST",
+        f"{_PANE}/set-working-dir",
+        set_working_dir,
+        "Move a pane in which nothing runs.",
+        body=SetWorkingDir,
+        reply=Session,
+    ),
+    Route(
+        "POST",
+        f"{_ONE}/set-project",
+        set_project,
+        "Assign a session to a project, or with an empty id to none.",
+        body=SetProject,
+        reply=Session,
+    ),
+)

@@ -1,0 +1,118 @@
+"""Ask, tell and memory at 10,000 actors, against pykka's own ThreadingActor. Each side runs in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+from bench.report import Row, resident, show
+
+ACTORS = 10_000
+ASKS = 30_000
+TELLS = 100_000
+
+
+def ours(count: int) -> dict[str, float]:
+    from whisk.actors.actor import Actor
+    from whisk.actors.future import get
+    from whisk.actors.system import ActorSystem
+
+    class EchoActor(Actor):
+        def __init__(self) -> None:
+            super().__init__()
+            self._seen = 0
+
+        def echo(self, value: int) -> int:
+            return value
+
+        def hear(self, value: int) -> None:
+            self._seen += value
+
+        def seen(self) -> int:
+            return self._seen
+
+    system = ActorSystem(slow_after=60)
+    before = resident()
+    began = time.perf_counter()
+    handles = [system.spawn(EchoActor, name=f"echo:{i}", mailbox=0) for i in range(count)]
+    get([handle.echo.remote(1) for handle in handles], timeout=60)
+    spawned = time.perf_counter() - began
+    memory = (resident() - before) / count
+    began = time.perf_counter()
+    for i in range(ASKS):
+        get(handles[i % count].echo.remote(i))
+    asks = ASKS / (time.perf_counter() - began)
+    began = time.perf_counter()
+    for i in range(TELLS):
+        handles[i % count].hear.tell(1)
+    assert sum(get([handle.seen.remote() for handle in handles], timeout=120)) == TELLS
+    tells = TELLS / (time.perf_counter() - began)
+    system.close(timeout=60)
+    return {"ask": asks, "tell": tells, "kib": memory / 1024, "spawn": count / spawned}
+
+
+def stock(count: int) -> dict[str, float]:
+    import pykka
+
+    class EchoActor(pykka.ThreadingActor):
+        use_daemon_thread = True
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._seen = 0
+
+        def on_receive(self, message: object) -> object:
+            if message == "seen":
+                return self._seen
+            if isinstance(message, tuple):
+                self._seen += 1
+                return None
+            return message
+
+    before = resident()
+    began = time.perf_counter()
+    actors = [EchoActor.start() for _ in range(count)]
+    pykka.get_all([actor.ask(1, block=False) for actor in actors])
+    spawned = time.perf_counter() - began
+    memory = (resident() - before) / count
+    began = time.perf_counter()
+    for i in range(ASKS):
+        actors[i % count].ask(i)
+    asks = ASKS / (time.perf_counter() - began)
+    began = time.perf_counter()
+    for i in range(TELLS):
+        actors[i % count].tell((1,))
+    assert sum(actor.ask("seen") for actor in actors) == TELLS
+    tells = TELLS / (time.perf_counter() - began)
+    return {"ask": asks, "tell": tells, "kib": memory / 1024, "spawn": count / spawned}
+
+
+def run() -> None:
+    """Measure both sides, one after the other, and print the table."""
+    a, b = _measure("ours"), _measure("stock")
+    show(
+        f"Actors, {ACTORS:,} alive",
+        [
+            Row(
+                "ask, round trips/s", f"{a['ask']:,.0f} against {b['ask']:,.0f}", f"{a['ask'] / b['ask']:.1f}x", "≥ 4x"
+            ),
+            Row(
+                "tell, handled/s", f"{a['tell']:,.0f} against {b['tell']:,.0f}", f"{a['tell'] / b['tell']:.1f}x", "≥ 4x"
+            ),
+            Row("memory each", f"{a['kib']:.1f} KiB against {b['kib']:.1f} KiB", "", "≤ 12 KiB"),
+            Row("start/s", f"{a['spawn']:,.0f} against {b['spawn']:,.0f}", f"{a['spawn'] / b['spawn']:.1f}x"),
+        ],
+    )
+
+
+def _measure(side: str) -> dict[str, float]:
+    code = f"import sys, json; sys.path.insert(0, '.'); from bench import actors; print(json.dumps(actors.{side}({ACTORS})), flush=True); import os; os._exit(0)"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    figures: dict[str, float] = json.loads(out.splitlines()[-1])
+    return figures
+
+
+if __name__ == "__main__":
+    run()

@@ -21,6 +21,7 @@ import psutil
 import pytest
 
 from whisk.cli.client import Client, Query
+from whisk.cli.process import start_time, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "whisk.cli.main"]
@@ -121,10 +122,9 @@ class Whiskd:
 
     def kill9(self) -> None:
         """End the daemon as a power cut would, and wait until it is gone."""
-        process = psutil.Process(self.pid)
-        process.send_signal(signal.SIGKILL)
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.wait(10)
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        assert wait_until(lambda: start_time(pid) is None, 10)
 
     def restart(self) -> str:
         self.stop()
@@ -143,7 +143,8 @@ class Whiskd:
         """Stop everything; fails when something is left, after ending that too."""
         if (self.state_dir / "daemon.json").exists():
             self.cli("daemon", "stop", "-kill-ptys")
-        _, left = psutil.wait_procs(self.processes(), timeout=3)
+        wait_until(lambda: not self.processes(), 3)
+        left = self.processes()
         told = [f"{process.pid} {' '.join(_words(process))}" for process in left]
         for process in left:
             with contextlib.suppress(psutil.Error):

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ import psutil
 import pytest
 
 from whisk import __version__
+from whisk.cli.process import start_time, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,10 @@ def daemons(place: Whiskd) -> list[psutil.Process]:
             if "whisk.daemon" in " ".join(process.cmdline()):
                 found.append(process)
     return found
+
+
+def runs(pid: int) -> bool:
+    return start_time(pid) is not None
 
 
 def test_start_returns_when_healthy_and_says_where(place: Whiskd) -> None:
@@ -62,7 +66,7 @@ def test_a_newcomer_in_the_foreground_names_the_incumbent(daemon: Whiskd) -> Non
     done = daemon.cli("daemon", "run")
     assert done.returncode == 1
     assert f"already running pid {daemon.pid} at {daemon.url}" in done.stderr
-    assert psutil.pid_exists(daemon.pid)
+    assert runs(daemon.pid)
 
 
 def test_two_starts_at_the_same_moment_leave_one(place: Whiskd) -> None:
@@ -76,7 +80,7 @@ def test_two_starts_at_the_same_moment_leave_one(place: Whiskd) -> None:
 def test_stop_is_complete_and_can_be_repeated(daemon: Whiskd) -> None:
     url, pid = daemon.url, daemon.pid
     assert daemon.cli("daemon", "stop", check=0).stdout == f"whiskd stopped at {url}\n"
-    assert not psutil.pid_exists(pid)
+    assert not runs(pid)
     assert not (daemon.state_dir / "daemon.json").exists()
     assert daemon.cli("daemon", "stop", check=0).stdout.startswith("whiskd stopped at ")
     gone = daemon.cli("daemon", "status")
@@ -94,9 +98,9 @@ def test_a_killed_daemon_is_replaced_at_the_same_address(daemon: Whiskd) -> None
 
 
 def test_sigterm_ends_it_in_order(daemon: Whiskd) -> None:
-    process = psutil.Process(daemon.pid)
-    process.terminate()
-    process.wait(15)
+    pid = daemon.pid
+    os.kill(pid, signal.SIGTERM)
+    assert wait_until(lambda: not runs(pid), 15)
     assert not (daemon.state_dir / "daemon.json").exists()
     assert "whiskd stops" in daemon.log
 
@@ -130,7 +134,7 @@ def test_a_wedged_daemon_is_ended_by_its_pid(daemon: Whiskd) -> None:
         os.kill(pid, signal.SIGCONT)
     stopping.communicate(timeout=30)
     assert stopping.returncode == 0
-    assert not psutil.pid_exists(pid)
+    assert not runs(pid)
 
 
 def test_an_address_in_use_is_named(place: Whiskd) -> None:
@@ -224,16 +228,14 @@ def test_a_version_skew_is_said_and_a_protocol_skew_refused(daemon: Whiskd) -> N
     other_protocol = newer(1)
     assert other_protocol.returncode == 1
     assert "speaks protocol" in other_protocol.stderr
-    assert psutil.pid_exists(daemon.pid)
+    assert runs(daemon.pid)
 
 
 def test_sighup_reopens_the_log(daemon: Whiskd) -> None:
     log = daemon.state_dir / "whiskd.log"
     log.rename(daemon.state_dir / "moved.log")
     os.kill(daemon.pid, signal.SIGHUP)
-    deadline = time.monotonic() + 10
-    while not log.exists():
-        assert time.monotonic() < deadline
+    assert wait_until(log.exists, 10)
     daemon.stop()
     assert "whiskd stops" in log.read_text()
 

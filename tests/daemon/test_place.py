@@ -16,6 +16,7 @@ import structlog
 
 from whisk import __version__
 from whisk.cli import paths as client_paths
+from whisk.cli import process as client_process
 from whisk.clock import Instant
 from whisk.daemon import log
 from whisk.daemon.lock import DaemonLock
@@ -137,6 +138,7 @@ def test_a_reused_pid_is_another_process() -> None:
         started = process_start_time(foreign.pid)
         assert started is not None
         assert is_alive(state_of(foreign.pid, started))
+        assert client_process.start_time(foreign.pid) == started
         assert not is_alive(state_of(foreign.pid, started - 60))
     finally:
         foreign.communicate(b"\n")

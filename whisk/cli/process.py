@@ -8,19 +8,33 @@ import signal
 import time
 from collections.abc import Callable
 
-# psutil derives the start time from the boot time, which the kernel re-estimates when the clock is set.
-_SAME_START = 2.0
 
+def start_time(pid: int) -> float | None:
+    """When process `pid` was started; None when there is none, or only a zombie.
 
-def is_alive(pid: int, start_time: float) -> bool:
-    """Whether the process that was started at `start_time` (Unix seconds) still runs; a zombie does not."""
+    Seconds since the boot on Linux, where the clock may be set meanwhile; Unix seconds elsewhere. The same process
+    always has the same number, to the last digit, and `whisk.daemon.state` writes it down in the same way.
+    """
+    if os.path.exists("/proc/self/stat"):
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                # The second field is the program's name in brackets, and may hold anything.
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            return None
+        return None if fields[0] in (b"Z", b"X") else int(fields[19]) / os.sysconf("SC_CLK_TCK")
     import psutil
 
     try:
         process = psutil.Process(pid)
-        return abs(process.create_time() - start_time) < _SAME_START and process.status() != psutil.STATUS_ZOMBIE
+        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
     except psutil.Error:
-        return False
+        return None
+
+
+def is_alive(pid: int, started: float) -> bool:
+    """Whether the process that was started at `started` still runs."""
+    return start_time(pid) == started
 
 
 def wait_until(done: Callable[[], bool], seconds: float, every: float = 0.02) -> bool:
@@ -34,15 +48,15 @@ def wait_until(done: Callable[[], bool], seconds: float, every: float = 0.02) ->
     return True
 
 
-def end(pid: int, start_time: float, *, term: float, kill: float) -> bool:
+def end(pid: int, started: float, *, term: float, kill: float) -> bool:
     """SIGTERM, then SIGKILL after `term` seconds; True when the process is gone within `kill` more."""
     for number, patience in ((signal.SIGTERM, term), (signal.SIGKILL, kill)):
-        if not is_alive(pid, start_time):
+        if not is_alive(pid, started):
             return True
         try:
             os.kill(pid, number)
         except ProcessLookupError:
             return True
-        if wait_until(lambda: not is_alive(pid, start_time), patience):
+        if wait_until(lambda: not is_alive(pid, started), patience):
             return True
     return False

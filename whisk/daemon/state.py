@@ -13,12 +13,9 @@ from whisk.daemon.token import write_private
 from whisk.errors import InvalidError
 from whisk.values import Record, decode, encode_pretty
 
-# psutil derives the start time from the boot time, which the kernel re-estimates when the clock is set.
-_SAME_START = 2.0
-
 
 class DaemonState(Record, frozen=True):
-    """`process_start_time` (Unix seconds) tells this process from a later one that was given the same pid."""
+    """`process_start_time` tells this process from a later one that was given the same pid."""
 
     pid: int
     process_start_time: float
@@ -31,9 +28,21 @@ class DaemonState(Record, frozen=True):
 
 
 def process_start_time(pid: int) -> float | None:
-    """When process `pid` was started, or None when there is none."""
+    """When process `pid` was started, or None when there is none, or only a zombie.
+
+    Seconds since the boot on Linux: psutil's Unix time is made with the boot time, which the kernel re-estimates when
+    the clock is set. Unix seconds elsewhere.
+    """
+    if os.path.exists("/proc/self/stat"):
+        try:
+            # The second field is the program's name in brackets, and may hold anything.
+            fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            return None
+        return None if fields[0] in (b"Z", b"X") else int(fields[19]) / os.sysconf("SC_CLK_TCK")
     try:
-        return psutil.Process(pid).create_time()
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
     except psutil.Error:
         return None
 
@@ -52,8 +61,7 @@ def read_state(path: Path) -> DaemonState | None:
 
 def is_alive(state: DaemonState) -> bool:
     """Whether the process that wrote `state` still runs; another one with its pid does not count."""
-    started = process_start_time(state.pid)
-    return started is not None and abs(started - state.process_start_time) < _SAME_START
+    return process_start_time(state.pid) == state.process_start_time
 
 
 def remove_state(path: Path) -> None:

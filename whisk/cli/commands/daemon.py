@@ -128,7 +128,7 @@ def clear(context: Context, args: Arguments) -> int:
 
 def _running_ptys(context: Context) -> int:
     try:
-        return sum(1 for pty in context.client.get("/v1/ptys") if pty.get("running"))
+        return sum(1 for pty in context.client.get("/v1/ptys", timeout=2.0) if pty.get("running"))
     except RefusedError:
         # Only a remark depends on it.
         return 0

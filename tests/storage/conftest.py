@@ -13,7 +13,7 @@ from whisk.clock import ManualClock
 from whisk.ids import new_id
 from whisk.mail.address import parse_address
 from whisk.mail.delivery import want
-from whisk.mail.message import MailMessage, MailRecipient, SendMailRequest, compose
+from whisk.mail.message import MailMessage, SendMailRequest, compose
 from whisk.mail.thread import LoopGuard
 from whisk.storage.database import Store
 from whisk.storage.journal import GroupWriter
@@ -59,11 +59,10 @@ class Post:
     def put(self, *, guard: LoopGuard | None = None, effect: str | None = None, **fields: Any) -> Stored:
         whole = {"from_": "run:a", "to": ["run:b"], "type": "status", "subject": "hello", **fields}
         draft = compose(SendMailRequest(**whole))
-        readers = [MailRecipient(address=address) for address in draft.to]
         id_, now = new_id("mail"), self.clock.now()
         kept = guard or LoopGuard()
         return self.writer.write(
-            lambda db: insert(db, draft, readers, id=id_, now=now, guard=kept, effect=effect),
+            lambda db: insert(db, draft, draft.to, id=id_, now=now, guard=kept, effect=effect),
         )
 
     def send(self, **fields: Any) -> MailMessage:

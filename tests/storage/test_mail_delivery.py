@@ -89,7 +89,7 @@ def test_a_confirmed_claim_is_read_as_of_its_claim_and_twice_is_once(post: Any) 
     claimed = post.take("run:b", ack=False, claim=60)
     post.clock.advance(10)
     for _ in range(2):
-        found = post.writer.write(lambda db: delivery.confirm(db, claimed.message.id, claimed.token))
+        found = post.writer.write(lambda db: delivery.confirm(db, claimed.message.id, claimed.token)).message
         assert found.recipients == claimed.message.recipients
         assert found.recipients[0].read_at == Instant(post.clock.now() - 10_000_000_000)
 

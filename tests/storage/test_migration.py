@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from peewee import Database
 
+import whisk.storage
 from whisk.clock import ManualClock
 from whisk.errors import NewerSchemaError
 from whisk.storage.database import Store
@@ -70,3 +73,10 @@ def test_the_whole_list_opens_a_database_twice(path: Path) -> None:
     assert len({step.name for step in all_migrations()}) == len(all_migrations())
     Store.open(path).close()
     Store.open(path).close()
+
+
+def test_every_module_that_owns_tables_is_in_the_list() -> None:
+    listed = {step.name for step in all_migrations()}
+    for module in pkgutil.iter_modules(whisk.storage.__path__, "whisk.storage."):
+        for step in getattr(import_module(module.name), "MIGRATIONS", ()):
+            assert step.name in listed, module.name

@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from peewee import Database
 
 from whisk.clock import Instant
 from whisk.errors import ConflictError, NotFoundError
-from whisk.mail.message import Draft, MailMessage, MailRecipient
+from whisk.mail.address import MailAddress
+from whisk.mail.message import Draft, MailMessage
 from whisk.mail.thread import LoopGuard
 from whisk.storage.mail_row import SELECT_MAIL, message_of, messages
+from whisk.storage.mail_standing import readers
 from whisk.storage.migration import Migration
 from whisk.storage.statement import marks, run
 
@@ -26,6 +28,7 @@ def _create(db: Database) -> None:
         " subject TEXT, body TEXT, payload TEXT, project_id TEXT, work_item_id TEXT, run_id TEXT, session_id TEXT,"
         " pty_id TEXT, dispatch_id TEXT, created_at BIGINT NOT NULL, idempotency_key TEXT, digest TEXT, effect TEXT)"
     )
+    db.execute_sql("CREATE INDEX mail_sender ON mail (sender)")
     db.execute_sql("CREATE INDEX mail_thread ON mail (thread_id, seq)")
     # Partial: what most messages do not have costs them nothing.
     for column in ("project_id", "work_item_id", "run_id"):
@@ -68,18 +71,19 @@ class Stored(NamedTuple):
 def insert(
     db: Database,
     draft: Draft,
-    recipients: Sequence[MailRecipient],
+    to: Sequence[MailAddress],
     *,
     id: str,
     now: Instant,
     guard: LoopGuard,
+    heard: Set[MailAddress] = frozenset(),
     effect: str | None = None,
 ) -> Stored:
-    """Store a message for these concrete `recipients`.
+    """Store a message for the concrete addresses `to`; for `heard` see `readers`. Its `warnings` are the sender's.
 
-    `effect` marks it until `settle_effect`. Raises `ConflictError` when the sender used the draft's idempotency key
-    for other words, `RefusedError` when `guard` sees a loop. A heartbeat replaces the sender's last one to the same
-    addresses.
+    `effect` marks it until `settle_effect`. A heartbeat replaces the sender's last one to the same addresses. Raises
+    `ConflictError` when the sender used the draft's idempotency key for other words, `NotFoundError` when the draft
+    is strict and a recipient unknown, `RefusedError` when `guard` sees a loop. Nothing is stored then.
     """
     sender = str(draft.from_)
     digest: str | None = None
@@ -88,9 +92,10 @@ def insert(
         first = _first_with_key(db, sender, draft.idempotency_key, digest)
         if first is not None:
             return Stored(first, True)
+    recipients, warnings = readers(db, to, heard=heard, strict=draft.strict)
     thread_id, hops = _place(db, draft, id)
     if draft.type == "heartbeat":
-        _forget_heartbeats(db, sender, recipients)
+        _forget_heartbeats(db, sender, to)
     elif thread_id != id:
         query = "SELECT count(*) FROM mail WHERE thread_id = ? AND created_at > ? AND created_at <= ?"
         (recent,) = run(db, query, (thread_id, now - _MINUTE, now)).fetchone()
@@ -108,7 +113,7 @@ def insert(
         run(db, _INSERT_RECIPIENT, (seq, str(recipient.address), draft.type, recipient.known))
     if draft.type != "heartbeat":
         run(db, _INSERT_TEXT, (seq, draft.subject, draft.body))
-    return Stored(message_of(draft, recipients, id, thread_id, now), False)
+    return Stored(message_of(draft, recipients, warnings, id, thread_id, now), False)
 
 
 def get(db: Database, mail_id: str) -> MailMessage:
@@ -183,8 +188,8 @@ def _first_with_key(db: Database, sender: str, key: str, digest: str) -> MailMes
     return get(db, row[0])
 
 
-def _forget_heartbeats(db: Database, sender: str, recipients: Iterable[MailRecipient]) -> None:
-    addresses = [str(recipient.address) for recipient in recipients]
+def _forget_heartbeats(db: Database, sender: str, to: Iterable[MailAddress]) -> None:
+    addresses = [str(address) for address in to]
     of_sender = "SELECT seq FROM mail WHERE sender = ? AND type = 'heartbeat'"
     run(
         db,

@@ -107,19 +107,20 @@ def open_claims(db: Database, address: MailAddress) -> list[OpenClaim]:
     return [OpenClaim(id, token, Instant(until)) for id, token, until in run(db, query, (str(address),))]
 
 
-def confirm(db: Database, mail_id: str, token: str) -> MailMessage:
+def confirm(db: Database, mail_id: str, token: str) -> Delivery:
     """Mark a claimed message read, as of the time of its claim. Twice is the same as once.
 
     Raises `ConflictError` when the claim has ended (the message may be with another reader by now).
     """
     seq = seq_of(db, mail_id)
     held = "mail_seq = ? AND claim = ?"
-    if run(db, f"SELECT 1 FROM mail_recipient WHERE {held}", (seq, token)).fetchone() is None:
+    row = run(db, f"SELECT address FROM mail_recipient WHERE {held}", (seq, token)).fetchone()
+    if row is None:
         raise ConflictError(
             f"the claim on mail {mail_id} has ended; the message went back to the queue", id=mail_id, claim=token
         )
     run(db, f"UPDATE mail_recipient SET read_at = claimed_at WHERE {held} AND read_at IS NULL", (seq, token))
-    return get(db, mail_id)
+    return Delivery(get(db, mail_id), address_of(row[0]), token)
 
 
 def mark_read(db: Database, mail_id: str, to: MailAddress | None, now: Instant) -> MailMessage:

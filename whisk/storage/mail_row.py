@@ -93,7 +93,14 @@ def address_of(text: str) -> MailAddress:
     return MailAddress(kind=kind, id=id_)
 
 
-def message_of(draft: Draft, recipients: Sequence[MailRecipient], id: str, thread_id: str, now: Instant) -> MailMessage:
+def message_of(
+    draft: Draft,
+    recipients: Sequence[MailRecipient],
+    warnings: tuple[str, ...],
+    id: str,
+    thread_id: str,
+    now: Instant,
+) -> MailMessage:
     """The message that `draft` has become."""
     return MailMessage(
         id=id,
@@ -113,6 +120,7 @@ def message_of(draft: Draft, recipients: Sequence[MailRecipient], id: str, threa
         pty_id=draft.pty_id,
         dispatch_id=draft.dispatch_id,
         created_at=now,
+        warnings=warnings,
     )
 
 

@@ -27,7 +27,10 @@ class Migration(NamedTuple):
 
 
 # Modules of whisk.storage that own tables; one that refers to another's table comes after it.
-_NOUNS: tuple[str, ...] = ("mail", "project", "item", "run", "question", "gate", "terminal", "bridge", "hook_event")
+_NOUNS: tuple[str, ...] = (
+    *("mail", "project", "item", "run", "question", "gate", "session", "terminal"),
+    *("bridge", "hook_event"),
+)
 
 
 class _Applied(Model):

@@ -20,7 +20,7 @@ from whisk.clock import Clock
 from whisk.errors import InvalidError, WhiskError
 from whisk.http.client_gone import Stopping
 from whisk.http.floor import Floor
-from whisk.http.websocket import GOING_AWAY, NORMAL, NOT_THIS_TYPE, WebSocket
+from whisk.http.websocket import GOING_AWAY, GOODBYE, NORMAL, NOT_THIS_TYPE, WebSocket
 from whisk.terminal.frame import ServerFrame, output_frame, read_client_frame, text_frame
 from whisk.terminal.keys import typed
 from whisk.terminal.pty import Output
@@ -35,7 +35,6 @@ ECHO_BYTES = 1024
 # A quiet viewer is asked for a sign of life this often, and given up after the second.
 HEARTBEAT = 20.0
 SILENCE = 75.0
-GOODBYE = 2.0
 _REPLY = 10.0
 
 

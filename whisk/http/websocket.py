@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import gevent
 from gevent.lock import BoundedSemaphore
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import (
@@ -30,6 +31,8 @@ from whisk.http.route import Request as HttpRequest
 
 MESSAGE_LIMIT = 1024 * 1024
 _PIECE = 65_536
+# How long a client may take to answer our goodbye.
+GOODBYE = 2.0
 # Close codes of RFC 6455.
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, NOT_THIS_TYPE, TOO_BIG = 1000, 1001, 1002, 1003, 1009
 
@@ -72,6 +75,7 @@ class WebSocket:
         # After our goodbye nothing is sent; after the client's, or its death, nothing is received either.
         self.closing = False
         self.closed = False
+        self._goodbye_ends = 0.0
         self.last_heard = time.monotonic()
         self._socket, self._reader = request.take_socket()
         self._write(answer)
@@ -105,10 +109,7 @@ class WebSocket:
             if self.closed:
                 return None
             self._received.clear()
-            try:
-                data = self._reader.read1(_PIECE)
-            except (OSError, ValueError):
-                data = b""
+            data = self._read()
             self.last_heard = time.monotonic()
             try:
                 self._protocol.receive_data(data or None)
@@ -120,11 +121,22 @@ class WebSocket:
                 self.closed = True
         return self._received.popleft()
 
+    def _read(self) -> bytes:
+        """What has arrived; empty at the end, and when the client's goodbye does not follow ours in time."""
+        limit = max(self._goodbye_ends - time.monotonic(), 0.0) if self.closing else None
+        with gevent.Timeout(limit, False):
+            try:
+                return bytes(self._reader.read1(_PIECE))
+            except (OSError, ValueError):
+                return b""
+        return b""
+
     def close(self, code: int, reason: str = "") -> None:
         """Say goodbye, once. Go on receiving until the client's own goodbye, or what was sent last may be lost."""
         if self.is_open:
             # A close frame holds 125 bytes at most, two of them the code.
             self._send(CloseConnection(code=code, reason=reason.encode()[:123].decode(errors="ignore")))
+            self._goodbye_ends = time.monotonic() + GOODBYE
             self.closing = True
 
     def hang_up(self) -> None:

@@ -115,21 +115,36 @@ def connect(paths: HostPaths, *, start: bool, idle: float | None = None) -> tupl
         try:
             sock.settimeout(CONNECT_SECONDS)
             sock.connect(paths.socket)
-            return sock, _greet(sock, paths)
-        except (FileNotFoundError, ConnectionError) as error:
+            hello = _greet(sock, paths)
+            if hello.protocol == ptyhost.PROTOCOL:
+                return sock, hello
+            _dismiss(sock, hello)
             sock.close()
-            if not start:
-                return None
-            # The one that has the lock may be about to listen, or about to end; then ours must start.
-            if time.monotonic() > deadline:
-                raise UnavailableError(f"a pty host holds {paths.lock} but does not answer: {error}") from error
-            start_host(paths, idle=idle)
+        except (FileNotFoundError, ConnectionError):
+            sock.close()
         except (OSError, ValueError, KeyError, TypeError) as error:
             sock.close()
             raise UnavailableError(f"the pty host does not answer: {error}", socket=paths.socket) from error
         except BaseException:
             sock.close()
             raise
+        if not start:
+            return None
+        # The one that has the lock may be about to listen, or about to end; then ours must start.
+        if time.monotonic() > deadline:
+            raise UnavailableError(f"a pty host holds {paths.lock} but does not answer", socket=paths.socket)
+        start_host(paths, idle=idle)
+
+
+def _dismiss(sock: socket.socket, hello: HostHello) -> None:
+    """A host of another whisk: it must go, unless it holds terminals, which are worth more than our wish to start."""
+    sock.sendall(ptyhost.frame({"id": 2, "op": "shutdown"}))
+    if "error" in _read_message(sock):
+        raise UnavailableError(
+            f"another whisk's pty host (process {hello.pid}, protocol {hello.protocol}, ours is {ptyhost.PROTOCOL}) "
+            "holds terminals; end them with that whisk first",
+            pid=hello.pid,
+        )
 
 
 def _greet(sock: socket.socket, paths: HostPaths) -> HostHello:
@@ -137,14 +152,22 @@ def _greet(sock: socket.socket, paths: HostPaths) -> HostHello:
     if owner != os.getuid():
         raise UnavailableError(f"{paths.socket} belongs to user {owner}", socket=paths.socket)
     sock.sendall(ptyhost.frame({"id": 1, "op": "hello"}))
-    buffer = bytearray()
-    while (message := ptyhost.take_frame(buffer)) is None:
-        data = sock.recv(4096)
-        if not data:
-            raise ConnectionResetError("it closed the connection")
-        buffer += data
-    body = message["ok"]
+    body = _read_message(sock)["ok"]
     return HostHello(int(body["protocol"]), int(body["pid"]), str(body["instance"]))
+
+
+def _read_message(sock: socket.socket) -> dict[str, Any]:
+    """The next reply; notices that come before it are not for us."""
+    buffer = bytearray()
+    while True:
+        # One byte too many would be taken from the link that reads on from here.
+        while (message := ptyhost.take_frame(buffer)) is None:
+            data = sock.recv(1 if len(buffer) < 4 else int.from_bytes(buffer[:4], "big") + 4 - len(buffer))
+            if not data:
+                raise ConnectionResetError("it closed the connection")
+            buffer += data
+        if "id" in message:
+            return message
 
 
 class HostLink:

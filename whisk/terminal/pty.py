@@ -24,7 +24,7 @@ class PtySpec(Record, frozen=True):
     """What to start, and for whom.
 
     `argv[0]` is looked up on the PATH of `env` unless it holds a slash; `env` is the child's whole environment.
-    `owner` names the actor that is told `pty_ended(info)`; `typed` is typed into the terminal once the child runs.
+    `owners` names the actors that are told `pty_ended(info)`; `typed` is typed into the terminal once the child runs.
     """
 
     argv: tuple[str, ...]
@@ -38,7 +38,7 @@ class PtySpec(Record, frozen=True):
     project_id: str = ""
     work_item_id: str = ""
     run_id: str = ""
-    owner: str = ""
+    owners: tuple[str, ...] = ()
     typed: str = ""
 
 
@@ -60,7 +60,7 @@ class PtyRecord(Record, frozen=True):
     project_id: str = ""
     work_item_id: str = ""
     run_id: str = ""
-    owner: str = ""
+    owners: tuple[str, ...] = ()
     pid: int | None = None
     pid_started: float | None = None
     started_at: Instant | None = None
@@ -191,11 +191,11 @@ def new_record(pty_id: str, spec: PtySpec, now: Instant) -> PtyRecord:
         project_id=spec.project_id,
         work_item_id=spec.work_item_id,
         run_id=spec.run_id,
-        owner=spec.owner,
+        owners=spec.owners,
     )
 
 
-def run(record: PtyRecord, pid: int, pid_started: float, now: Instant) -> PtyRecord:
+def run(record: PtyRecord, pid: int, pid_started: float | None, now: Instant) -> PtyRecord:
     """The child was started."""
     started_at = record.started_at or now
     return msgspec.structs.replace(record, status="running", pid=pid, pid_started=pid_started, started_at=started_at)

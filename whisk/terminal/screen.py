@@ -60,6 +60,7 @@ class Screen:
 
     def __init__(self, cols: int, rows: int, offset: int = 0) -> None:
         self.offset = offset
+        self.fed = False
         self._truncated = offset > 0
         self._grid = Grid(cols, rows)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -67,9 +68,14 @@ class Screen:
 
     def feed(self, data: bytes) -> None:
         """Take the bytes from `offset` on."""
+        self.fed = True
         self.offset += len(data)
         for token in self._splitter.feed(self._decoder.decode(data)):
             self._grid.obey(token)
+
+    def skip(self, count: int) -> None:
+        """Leave out the next `count` bytes."""
+        self.offset += count
 
     def resize(self, cols: int, rows: int) -> None:
         self._grid.change_size(cols, rows)

@@ -1,0 +1,247 @@
+"""The link to the process that holds the terminals (whisk.ptyhost): starts it when first needed, and finds it again.
+
+The host outlives the daemon. While it is there, every terminal's descriptor and exit can be had from it; when it dies,
+the terminals that the daemon has open go on, but how their children end is not known any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gevent.lock import BoundedSemaphore
+
+from whisk.actors.actor import Actor
+from whisk.actors.executable import find_executable
+from whisk.actors.future import Future
+from whisk.actors.handle import Handle, Method
+from whisk.actors.offload import offload
+from whisk.actors.pty_link import Descriptor, HostHello, HostLink, HostPaths, Reply, connect
+from whisk.errors import ConflictError, NotFoundError, SpawnError, UnavailableError, WhiskError
+from whisk.terminal.pty import PtySpec
+
+_DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
+_GOODBYE_SECONDS = 1.0
+
+
+class Spawned(NamedTuple):
+    """A started child, and the master of its terminal: take it, or it is closed again."""
+
+    pid: int
+    descriptor: Descriptor
+
+
+class Adopted(NamedTuple):
+    """A child that the host holds. Once it has ended, `code` or `signal` says how."""
+
+    pid: int
+    ended: bool
+    code: int | None
+    signal: int | None
+    descriptor: Descriptor
+
+
+class HostChild(NamedTuple):
+    key: str
+    pid: int
+    ended: bool
+    code: int | None
+    signal: int | None
+
+
+class PtyHostActor(Actor):
+    """Named `pty-host`. Exits are told to `pty:<key>` as `exited`, the host's death to every `pty:…` as `host_lost`."""
+
+    def __init__(self, paths: HostPaths, idle: float | None = None) -> None:
+        super().__init__()
+        self._paths = paths
+        self._idle = idle
+        self._link: HostLink | None = None
+        self._hello: HostHello | None = None
+        self._opening = BoundedSemaphore(1)
+        self._exits = 0
+        self._losses = 0
+
+    def on_start(self) -> None:
+        self._open(start=False)
+
+    def on_stop(self) -> None:
+        """Leave; a host that holds nothing is asked to end at once instead of a little later."""
+        if self._link is not None:
+            try:
+                self._ask({"op": "shutdown"}, lambda reply: None).get(timeout=_GOODBYE_SECONDS)
+            except WhiskError as error:
+                self.log.info("the pty host stays", why=error.message)
+            self._close()
+
+    def on_failure(self, *_: object) -> None:
+        self._close()
+
+    def spawn(self, key: str, spec: PtySpec) -> Future[Spawned]:
+        """Start the child of `spec` and call it `key`. Refusals: `SpawnError`, `ConflictError` (the key is in use),
+        `UnavailableError` (no host, and none could be started).
+        """
+        future: Future[Spawned] = Future()
+        self.spawn_greenlet(self._spawn, key, spec, future)
+        return future
+
+    def adopt(self, key: str) -> Future[Adopted]:
+        """The terminal that an earlier life of the daemon started. Refusals: `NotFoundError`, `UnavailableError`."""
+        if self._open(start=False) is None:
+            raise NotFoundError(f"no pty host is running, so nobody holds {key}", pty=key)
+        return self._ask(
+            {"op": "adopt", "key": key},
+            lambda reply: Adopted(
+                int(reply.body["pid"]),
+                bool(reply.body["ended"]),
+                reply.body["code"],
+                reply.body["signal"],
+                _descriptor(reply),
+            ),
+        )
+
+    def forget(self, key: str) -> None:
+        """Let the host close a terminal whose child has ended and whose end is stored."""
+        if self._link is not None:
+            self._ask({"op": "forget", "key": key}, lambda reply: None).then(self._note_refusal)
+
+    def children(self) -> Future[tuple[HostChild, ...]]:
+        """All that the host holds; empty when there is no host."""
+        if self._open(start=False) is None:
+            nothing: Future[tuple[HostChild, ...]] = Future()
+            nothing.set(())
+            return nothing
+        return self._ask({"op": "list"}, lambda reply: tuple(_child(each) for each in reply.body["children"]))
+
+    def end_host(self, force: bool = False) -> Future[None]:
+        """End the host. Refusal `ConflictError`: it holds terminals (with `force` they are hung up)."""
+        done: Future[None] = Future()
+        if self._open(start=False) is None:
+            done.set(None)
+            return done
+        return self._ask({"op": "shutdown", "force": force}, lambda reply: None)
+
+    def describe(self) -> dict[str, object]:
+        return {
+            "host": None if self._hello is None or self._link is None else self._hello.pid,
+            "connected": self._link is not None,
+            "socket": self._paths.socket,
+            "exits": self._exits,
+            "losses": self._losses,
+        }
+
+    def _spawn(self, key: str, spec: PtySpec, future: Future[Spawned]) -> None:
+        try:
+            # Not the host's work: a file system that hangs must not keep it from others.
+            executable = offload(find_executable, spec.argv, spec.env.get("PATH", _DEFAULT_PATH), spec.working_dir)
+            self._open(start=True)
+        except WhiskError as refusal:
+            future.set_error(refusal)
+            return
+        message = {
+            "op": "spawn",
+            "key": key,
+            "argv": [executable, *spec.argv[1:]],
+            "env": spec.env,
+            "cwd": spec.working_dir,
+            "cols": spec.cols,
+            "rows": spec.rows,
+        }
+        self._ask(message, lambda reply: Spawned(int(reply.body["pid"]), _descriptor(reply))).copy_to(future)
+
+    def _open(self, *, start: bool) -> HostLink | None:
+        """The open link, opened if need be; blocks this greenlet only. None when no host runs and none should."""
+        with self._opening:
+            if self._link is None:
+                found = offload(connect, self._paths, start=start, idle=self._idle)
+                if found is not None:
+                    sock, self._hello = found
+                    self._link = HostLink(sock, self._notice, self._lost)
+                    self.log.info("connected to the pty host", pid=self._hello.pid)
+            return self._link
+
+    def _ask(self, message: dict[str, Any], read: Callable[[Reply], Any]) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def answer(outcome: Reply | WhiskError) -> None:
+            if isinstance(outcome, WhiskError):
+                future.set_error(_refusal(outcome))
+            else:
+                future.set(read(outcome))
+
+        if self._link is None:
+            future.set_error(UnavailableError("the pty host is not connected"))
+        else:
+            self._link.request(message, answer)
+        return future
+
+    def _notice(self, message: dict[str, Any]) -> None:
+        """In the hub: pass an exit on. A terminal that has no actor now asks when it has one again."""
+        self._exits += 1
+        self._tell_exit(_child(message))
+
+    def _tell_exit(self, child: HostChild) -> None:
+        pty = self.system.find(f"pty:{child.key}")
+        if pty is not None:
+            pty.exited.tell(child.code, child.signal)
+
+    def _lost(self, why: str) -> None:
+        self._link = None
+        self.post(self._recover, why, self._hello)
+
+    def _recover(self, why: str, before: HostHello | None) -> None:
+        """The connection broke. Perhaps only that: then the same host is still there, and may have news."""
+        self._losses += 1
+        self.log.warning("the connection to the pty host broke", why=why)
+        try:
+            link = self._open(start=False)
+            children: tuple[HostChild, ...] = () if link is None else self.children().get(timeout=5.0)
+        except WhiskError as error:
+            self.log.error("the pty host cannot be reached", error=error.message)
+            link, children = None, ()
+        if link is not None and before is not None and self._hello is not None and self._hello == before:
+            for child in children:
+                if child.ended:
+                    self._tell_exit(child)
+            return
+        for name in self.system.names():
+            if name.startswith("pty:"):
+                self.system.get(name).host_lost.tell()
+
+    def _note_refusal(self, future: Future[Any]) -> None:
+        if (error := future.error()) is not None:
+            self.log.warning("the pty host refused", error=str(error))
+
+    def _close(self) -> None:
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
+
+class PtyHostHandle(Handle):
+    spawn: Method[[str, PtySpec], Spawned]
+    adopt: Method[[str], Adopted]
+    forget: Method[[str], None]
+    children: Method[[], tuple[HostChild, ...]]
+    end_host: Method[..., None]
+
+
+def _child(body: dict[str, Any]) -> HostChild:
+    return HostChild(str(body["key"]), int(body["pid"]), bool(body["ended"]), body["code"], body["signal"])
+
+
+def _descriptor(reply: Reply) -> Descriptor:
+    if reply.descriptor is None:
+        raise ValueError("the pty host sent no descriptor")
+    return reply.descriptor
+
+
+def _refusal(error: WhiskError) -> WhiskError:
+    code = error.details.get("host")
+    if code == "not_found":
+        return NotFoundError(error.message)
+    if code in ("exists", "running", "holding"):
+        return ConflictError(error.message)
+    if code in ("spawn_failed", "invalid"):
+        return SpawnError(error.message, reason=code)
+    return error

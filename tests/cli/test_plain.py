@@ -41,4 +41,4 @@ def test_a_title_without_an_end_does_not_swallow_the_output_for_ever() -> None:
 @given(st.binary(max_size=200))
 def test_no_control_character_ever_gets_through(data: bytes) -> None:
     shown = streamed(*(data[at : at + 7] for at in range(0, len(data), 7)))
-    assert not [char for char in shown if ord(char) < 32 and char not in "\n\t" or 127 <= ord(char) < 160]
+    assert not [char for char in shown if (ord(char) < 32 and char not in "\n\t") or 127 <= ord(char) < 160]

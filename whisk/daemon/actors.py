@@ -1,27 +1,50 @@
-"""The actors that live as long as the daemon, in the order in which they start."""
+"""The actors that live as long as the daemon: in which order they start, what each is given, how they end."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from structlog import get_logger
 
+from whisk.actors.bridge import BridgeServices
+from whisk.actors.bridges import BridgesActor, BridgesHandle
+from whisk.actors.events import EventsActor, EventsHandle
+from whisk.actors.future import wait
 from whisk.actors.journal import JournalActor, JournalHandle
+from whisk.actors.mail_effect import WorkEffects
+from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
+from whisk.actors.pty import PtyHandle, PtyServices
+from whisk.actors.pty_host import PtyHostActor, PtyHostHandle
+from whisk.actors.pty_link import host_paths
+from whisk.actors.registrar import Registrar
+from whisk.actors.session_book import SessionBook
+from whisk.actors.session_services import SessionServices
+from whisk.actors.supervisor import SupervisorActor, SupervisorHandle
 from whisk.actors.system import ActorSystem
+from whisk.actors.work import Work
+from whisk.actors.work_services import WorkServices
 from whisk.clock import Clock
+from whisk.errors import BusyError, WhiskError
+from whisk.events import EventType
 from whisk.storage.database import Store
+from whisk.work.order import Callback
 
 if TYPE_CHECKING:
     from whisk.daemon.main import Options
 
-# What is left of the stop's time when the HTTP server has stopped.
-DRAIN_SECONDS = 6.0
-# What takes requests ends first, what others write to last.
+DRAIN_SECONDS = 4.0
+# Three signals, each with its grace, and a little for the look afterwards.
+KILL_GRACE = 1.0
+KILL_SECONDS = 5.0
+# What takes requests ends first, what the others write to last.
 PHASES = (
-    ("bridge:*",),
-    ("run:*", "work-item:*", "project:*", "session:*"),
-    ("pty:*", "pty-host"),
-    ("mailbox:*", "post-office"),
+    ("bridge:*", "bridges"),
+    ("run:*", "work-item:*", "project:*"),
+    ("session:*",),
+    ("pty:*",),
+    ("pty-host", "mailbox:*", "post-office"),
     ("events",),
     ("journal",),
 )
@@ -29,26 +52,125 @@ _log = get_logger("whisk.daemon")
 
 
 class Actors:
-    """The actor system of a daemon and the handles that the HTTP layer is given."""
+    """The actor system of a daemon, and the ways into it that the HTTP layer is given."""
+
+    supervisor: SupervisorHandle
+    journal: JournalHandle
+    events: EventsHandle
+    host: PtyHostHandle
+    bridges: BridgesHandle
+    post_office: PostOfficeHandle
+    sessions: SessionBook
+    work: Work
 
     def __init__(self, options: Options, store: Store, clock: Clock, cli: str) -> None:
         self._options = options
         self._store = store
-        self._cli = cli
+        self._clock = clock
+        self._callback = Callback(url="", cli=cli, state_dir=str(options.paths.state))
         self.system = ActorSystem(clock=clock)
-        self.supervisor: Any = None
-        self.events: Any = None
 
     def start(self) -> None:
-        self.journal = self.system.spawn(
-            JournalActor, self._store, name="journal", restart="permanent", handle=JournalHandle
-        )  # fmt: skip
+        """Start what everything stands on, then take up what the last daemon left."""
+        self._start_floor()
+        self._make_ways()
+        self._take_up()
 
     def serve_at(self, url: str) -> None:
-        """Where agents will find the daemon; known once the server has bound its port."""
+        """Where agents will call back; to be said before the first of them can be started."""
+        self._callback = Callback(url=url, cli=self._callback.cli, state_dir=self._callback.state_dir)
 
     def stop(self, *, kill_ptys: bool) -> None:
-        """End everything, in phases; what had to be killed is logged by the system."""
+        """End everything, in phases; what had to be killed is logged. With `kill_ptys` no terminal is left running."""
+        if kill_ptys:
+            self._kill_ptys()
         report = self.system.drain(PHASES, timeout=DRAIN_SECONDS)
         _log.info("actors have ended", stopped=report.stopped, left=[info.name for info in report.left])
         self.system.close(timeout=1.0)
+
+    def _start_floor(self) -> None:
+        store, settings, paths = self._store, self._options.settings, self._options.paths
+        spawn = self.system.spawn
+        self.supervisor = spawn(
+            SupervisorActor, store, name="supervisor", restart="permanent", handle=SupervisorHandle
+        )  # fmt: skip
+        below = {"parent": "supervisor", "restart": "permanent"}
+        self.journal = spawn(JournalActor, store, name="journal", handle=JournalHandle, **below)
+        self.events = spawn(EventsActor, name="events", handle=EventsHandle, **below)
+        self.host = spawn(
+            PtyHostActor, host_paths(paths.state, paths.runtime), name="pty-host", handle=PtyHostHandle, **below
+        )  # fmt: skip
+        bridge_services = BridgeServices(store, self.journal, settings.prompts, self._announce)
+        self.bridges = spawn(BridgesActor, bridge_services, name="bridges", handle=BridgesHandle, **below)
+
+    def _make_ways(self) -> None:
+        store, settings = self._store, self._options.settings
+        environ = dict(os.environ)
+        ptys = PtyServices(
+            store=store,
+            journal=self.journal,
+            events=self.events,
+            host=self.host,
+            transcripts=self._options.paths.transcripts,
+            ring_bytes=settings.terminal.ring_bytes,
+            transcript_bytes=settings.terminal.transcript_bytes,
+        )
+        sessions = SessionServices(
+            store=store,
+            journal=self.journal,
+            ptys=ptys,
+            environ=environ,
+            callback=lambda: self._callback,
+            profiles=lambda: settings.profiles,
+            changed=self._announcer("session.changed"),
+            register_bridge=Registrar(self.bridges),
+        )
+        self.sessions = SessionBook(self.system, sessions)
+        work = WorkServices(
+            store=store,
+            journal=self.journal,
+            changed=self._announcer("workitems.changed"),
+            launch=self.sessions.create,
+            profiles=lambda: settings.profiles,
+        )
+        self.work = Work(self.system, work, self._clock)
+
+    def _take_up(self) -> None:
+        """Terminals first: the runs in them ask whether they are still there."""
+        adopted = self.sessions.restore()
+        self.work.start()
+        self.post_office = self.system.spawn(
+            PostOfficeActor,
+            self._store,
+            self.journal,
+            self.supervisor,
+            self.events,
+            WorkEffects(self.system, self.work),
+            name="post-office",
+            parent="supervisor",
+            restart="permanent",
+            handle=PostOfficeHandle,
+        )
+        _log.info("actors have started", count=len(self.system.names()), sessions_taken_up=adopted)
+
+    def _announce(self, kind: EventType, about: str | None = None) -> None:
+        try:
+            self.events.publish.tell(kind, about)
+        except BusyError:
+            # Followers are told that they missed something by the numbers.
+            _log.warning("announcement dropped", kind=kind, about=about)
+
+    def _announcer(self, kind: EventType) -> Callable[[str], None]:
+        return lambda about: self._announce(kind, about)
+
+    def _kill_ptys(self) -> None:
+        handles = [self.system.get(name, PtyHandle) for name in self.system.names() if name.startswith("pty:")]
+        kills = [handle.kill.options(timeout=KILL_SECONDS).remote(KILL_GRACE) for handle in handles]
+        done, _ = wait(kills, num_returns=len(kills), timeout=KILL_SECONDS)
+        left = [process.pid for kill in done if kill.error() is None for process in kill.get().left]
+        if left or len(done) < len(kills):
+            _log.warning("terminals did not end", pids=left, unanswered=len(kills) - len(done))
+        try:
+            self.host.end_host.remote(True).get(timeout=1.0)
+        except WhiskError as error:
+            _log.warning("the pty host did not end", why=error.message)

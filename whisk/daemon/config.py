@@ -65,7 +65,7 @@ class DaemonTable(Table, frozen=True):
     host_names: tuple[str, ...] = ()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_bytes: int = 1024 * _KIB
-    drain: Seconds = Seconds(5)
+    drain: Seconds = Seconds(3)
 
 
 class TerminalTable(Table, frozen=True):

@@ -35,8 +35,9 @@ from whisk.terminal.environment import scrub
 if TYPE_CHECKING:
     from whisk.daemon.main import Options
 
-# A stop is over within this, whatever does not want to end. Service managers kill after 15 to 90 s.
-STOP_SECONDS = 13.0
+# What ending the terminals and draining the actors may take on top of what the requests are given. The stop is over
+# within both together, whatever does not want to end; service managers kill after 15 to 90 s.
+STOP_SECONDS = 10.5
 _log = get_logger("whisk.daemon")
 
 
@@ -93,7 +94,8 @@ class Daemon:
     def _stop_in_time(self) -> int:
         """Stop in order, but end the process when it takes too long or the person asks a second time."""
         stopping = gevent.spawn(self._stop)
-        gevent.wait([stopping, self._signals.hurry], timeout=STOP_SECONDS, count=1)
+        limit = self._options.settings.daemon.drain + STOP_SECONDS
+        gevent.wait([stopping, self._signals.hurry], timeout=limit, count=1)
         if stopping.ready():
             return 0
         _log.error("the stop was cut short", left=[step.name for step in self._started])
@@ -165,6 +167,8 @@ class Daemon:
             access=access,
             build=this_build(options.env),
             shutdown=self.ask_stop,
+            sessions=self._actors.sessions,
+            work=self._actors.work,
         )
         self._server = self._bind(build_app(api, all_routes()))
         self._actors.serve_at(self._server.url)

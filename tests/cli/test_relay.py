@@ -185,6 +185,7 @@ def test_a_broken_connection_is_taken_up_again_under_the_same_request_id(
     listening = daemon(hold, cut, answering(b"{}", b"503"), answering(b'{"yes":true}'))
     assert run(DECISION, home | CREDENTIALS | {"WHISKD_URL": listening.url}) == b'{"yes":true}\n'
     assert len({seen.headers["Whisk-Hook-Request"] for seen in listening.seen}) == 1
+    assert [seen.headers.get("Whisk-Hook-Again") for seen in listening.seen] == [None, "1", "1", "1"]
     assert {seen.body for seen in listening.seen} == {DECISION}
 
 

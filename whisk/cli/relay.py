@@ -188,6 +188,7 @@ class _Relay:
             (b"Content-Type", b"application/octet-stream"),
             (b"Content-Length", b"%d" % len(body)),
             (b"Whisk-Hook-Request", self.request),
+            (b"Whisk-Hook-Again", b"1" if self.pending else b""),
             (b"Whisk-Hook-Size", b"%d" % self.size if too_large else b""),
             (b"Whisk-Bridge", self.options[b"bridge"]),
             (b"Whisk-Bridge-Token", self.options[b"token"]),

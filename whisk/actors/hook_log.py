@@ -1,0 +1,50 @@
+"""Writing to the hook log without making anybody wait, and keeping it within its bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+
+from whisk.actors.bridge import BridgeServices
+from whisk.actors.future import Future
+from whisk.events import EventType
+from whisk.hooks.entry import AgentBridgeEvent
+from whisk.storage import bridge as bridge_storage
+from whisk.storage import hook_event as hook_storage
+from whisk.storage.journal import Write
+
+PRUNE_EVERY = 500
+_log = structlog.get_logger("whisk.bridges")
+
+
+class HookLog:
+    """A plain object of the actor that owns it; nothing here blocks."""
+
+    def __init__(self, services: BridgeServices) -> None:
+        self._services = services
+        self._entries = 0
+
+    def add(self, entry: AgentBridgeEvent) -> Future[AgentBridgeEvent]:
+        """The future is for whoever wants to know that it is on disk."""
+        self._entries += 1
+        if self._entries % PRUNE_EVERY == 0:
+            self.write(hook_storage.prune)
+            self.write(bridge_storage.prune_requests)
+        return self.write(lambda db: hook_storage.insert(db, entry), "agent_hook_events.changed", entry.id)
+
+    def write(self, change: Write[Any], event: EventType | None = None, id: str = "") -> Future[Any]:
+        """Write without waiting, and announce `event` when it is on disk.
+
+        A failure is logged, and goes to whoever waits for the future.
+        """
+
+        def written(done: Future[Any]) -> None:
+            if (error := done.error()) is not None:
+                _log.warning("a change of bridges was not written", error=str(error))
+            elif event is not None:
+                self._services.announce(event, id)
+
+        future = self._services.journal.write.options(timeout=None).remote(change)
+        future.then(written)
+        return future

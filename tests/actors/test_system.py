@@ -321,6 +321,15 @@ def test_kill_ends_a_busy_actor_and_its_messages_are_not_lost_silently(system: A
     assert (letter.to, letter.method, letter.arguments) == ("counter:1", "add", "7")
 
 
+def test_kill_ends_an_actor_that_has_not_begun_to_run(system: ActorSystem) -> None:
+    handle = counter(system)
+    asked = handle.add.remote(1)
+    system.kill("counter:1")
+    assert system.names() == ()
+    with pytest.raises(ActorDeadError):
+        get(asked)
+
+
 def test_a_dead_letter_can_be_replayed_once(system: ActorSystem) -> None:
     Handle("counter:1", system=system).add.tell(5)
     (letter,) = system.dead_letters.list()

@@ -205,10 +205,14 @@ class Lifecycle:
         """End it at once, in the middle of a message if need be; queued messages become dead letters."""
         cell = self._cell(name)
         cell.stopping = True
-        if cell.greenlet is None:
+        greenlet = cell.greenlet
+        if greenlet is None:
             self._finish(cell, "killed")
-        else:
-            cell.greenlet.kill(block=False)
+            return
+        greenlet.kill(block=False)
+        if greenlet.ready() and cell.actor is not None:
+            # It had not begun to run, so its loop will never say that it has ended.
+            self.exited(cell, cell.actor, GreenletExit())
 
     def _finish(self, cell: Cell, reason: str, *, notify: bool = True) -> None:
         if self._cells.get(cell.name) is not cell:

@@ -193,7 +193,7 @@ class SessionActor(Actor):
         spec = pty_spec(order, session, pane, pty_id, context, services.callback(), services.environ, bridge)
         pty = self._spawn(pty_id)
         try:
-            get(pty.start.options(timeout=START_SECONDS).remote(spec), timeout=START_SECONDS)
+            get(pty.launch.options(timeout=START_SECONDS).remote(spec), timeout=START_SECONDS)
         except WhiskError:
             self._discard(pty)
             raise

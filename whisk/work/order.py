@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from whisk.errors import InvalidError
 from whisk.profiles.launch import launch
 from whisk.profiles.profile import Profile, find
+from whisk.terminal import keys
 from whisk.terminal.environment import PtyContext, build_environment
 from whisk.terminal.pty import PtySpec, check_size
 from whisk.values import Record
@@ -23,7 +24,9 @@ class Callback(Record, frozen=True):
 
 
 class Order(Record, frozen=True):
-    """What will be started, before it has a terminal. `hooks` names the provider whose hooks get credentials."""
+    """What will be started, before it has a terminal. `hooks` names the provider whose hooks get credentials, `given`
+    is what the request adds to the environment.
+    """
 
     argv: tuple[str, ...]
     env: dict[str, str]
@@ -54,7 +57,7 @@ def place_order(options: StartPtyOptions, profiles: Iterable[Profile], environ: 
     return Order(
         argv=argv,
         env=env,
-        typed=typed,
+        typed=keys.typed(typed).decode(),
         cols=options.cols,
         rows=options.rows,
         given=options.env,
@@ -114,6 +117,6 @@ def pty_spec(
         project_id=context.project_id or "",
         work_item_id=context.work_item_id or "",
         run_id=context.run_id or "",
-        owner=f"run:{context.run_id}" if context.run_id else "",
+        owners=(f"run:{context.run_id}",) if context.run_id else (),
         typed=order.typed,
     )

@@ -43,6 +43,7 @@ def _create(db: Database) -> None:
     )
     # The next unread one for an address is one step into this index, and so is everything it ever got.
     db.execute_sql("CREATE INDEX mail_inbox ON mail_recipient (address, read_at, mail_seq, type, claim)")
+    db.execute_sql("CREATE INDEX mail_claimed ON mail_recipient (address) WHERE claim IS NOT NULL AND read_at IS NULL")
     db.execute_sql(
         "CREATE VIRTUAL TABLE mail_text USING fts5 (subject, body, content = 'mail', content_rowid = 'seq',"
         " tokenize = 'unicode61 remove_diacritics 2')"

@@ -107,6 +107,12 @@ def open_claims(db: Database, address: MailAddress) -> list[OpenClaim]:
     return [OpenClaim(id, token, Instant(until)) for id, token, until in run(db, query, (str(address),))]
 
 
+def addresses_with_claims(db: Database) -> list[MailAddress]:
+    """Every address for which `open_claims` has something."""
+    query = "SELECT DISTINCT address FROM mail_recipient WHERE read_at IS NULL AND claim IS NOT NULL"
+    return [address_of(address) for (address,) in run(db, query)]
+
+
 def confirm(db: Database, mail_id: str, token: str) -> Delivery:
     """Mark a claimed message read, as of the time of its claim. Twice is the same as once.
 

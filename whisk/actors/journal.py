@@ -34,6 +34,7 @@ class JournalActor(Actor):
         self._group_limit = group_limit
         self._queue_limit = queue_limit
         self._queue: deque[tuple[Write[Any], Future[Any]]] = deque()
+        self._flight: list[tuple[Write[Any], Future[Any]]] = []
         self._work = Event()
         self._flushed = Event()
         self._flushed.set()
@@ -65,6 +66,14 @@ class JournalActor(Actor):
         self._flushed.wait()
         self._thread.kill()
 
+    def on_failure(self, *_: object) -> None:
+        """Tell who waits, and let the thread finish: the next incarnation uses the same connection."""
+        self._closing = True
+        lost = UnavailableError("the journal ended before it answered; the write may be stored")
+        for _write, future in (*self._flight, *self._queue):
+            future.set_error(lost)
+        self._thread.kill()
+
     def describe(self) -> dict[str, object]:
         writer = self._writer
         return {
@@ -82,7 +91,9 @@ class JournalActor(Actor):
             self._work.clear()
             while self._queue:
                 group = [self._queue.popleft() for _ in range(min(len(self._queue), self._group_limit))]
+                self._flight = group
                 outcomes = self._thread.spawn(self._writer.run, [write for write, _ in group]).get()
+                self._flight = []
                 for (_, future), outcome in zip(group, outcomes, strict=True):
                     if outcome.error is not None:
                         future.set_error(outcome.error)

@@ -77,6 +77,11 @@ class BridgesActor(Actor):
             self._close_bridge(bridge)
         return len(mine)
 
+    def provider(self, bridge_id: str) -> str:
+        """The agent that a bridge was made for; empty for a bridge that is not open."""
+        bridge = self._bridges.get(bridge_id)
+        return bridge.owner.provider if bridge is not None else ""
+
     # -- hooks -------------------------------------------------------------------------------------------------------
 
     def hook(self, call: HookCall) -> HookOutcome | Future[HookOutcome]:
@@ -327,6 +332,7 @@ class BridgesActor(Actor):
 class BridgesHandle(Handle):
     register: Method[[BridgeOwner], BridgeCredentials]
     close_pty: Method[[str], int]
+    provider: Method[[str], str]
     hook: Method[[HookCall], HookOutcome]
     note: Method[[HookEvent, HookContext], AgentBridgeEvent]
     closed: Method[[BridgeRequest], None]

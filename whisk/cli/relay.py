@@ -185,7 +185,7 @@ class _Relay:
         body = b"" if too_large else self.body
         headers = [
             (b"Host", (b"[%b]:%d" if b":" in host else b"%b:%d") % (host, port)),
-            (b"Content-Type", b"application/octet-stream"),
+            (b"Content-Type", b"application/json"),
             (b"Content-Length", b"%d" % len(body)),
             (b"Whisk-Hook-Request", self.request),
             (b"Whisk-Hook-Again", b"1" if self.pending else b""),

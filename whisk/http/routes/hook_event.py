@@ -1,0 +1,93 @@
+"""The hook log: what agents reported and what became of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from whisk.actors.future import get
+from whisk.hooks.entry import AgentBridgeEvent
+from whisk.http import relay
+from whisk.http.api import Api
+from whisk.http.route import Request, Route
+from whisk.http.routes.bridge import RELAY_LIMIT, AgentBridgeHookRequest, context_of, event_of
+from whisk.storage import hook_event as storage
+from whisk.values import Record
+
+
+class HookEventFilter(Record, frozen=True):
+    """`limit` is how many of the newest."""
+
+    status: Literal["pending", "read", ""] = ""
+    provider: str = ""
+    event_name: str = ""
+    pty_id: str = ""
+    session_id: str = ""
+    provider_session_id: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 200
+
+
+class AgentHookLogStatus(Record, frozen=True):
+    """`path` is the database that holds the log."""
+
+    enabled: bool
+    clear_after_session: bool
+    path: str
+    size_bytes: int
+    entries: int
+
+
+def record_event(api: Api, request: Request[AgentBridgeHookRequest, None]) -> AgentBridgeEvent:
+    sent = request.body
+    event = event_of(sent, sent.provider or "unknown")
+    return get(relay.keeper(api).note.remote(event, context_of(sent)))
+
+
+def list_events(api: Api, request: Request[None, HookEventFilter]) -> list[AgentBridgeEvent]:
+    wanted = storage.HookLogQuery(**msgspec.structs.asdict(request.query))
+    return api.store.read(lambda db: storage.select(db, wanted))
+
+
+def read_event(api: Api, request: Request[None, None]) -> AgentBridgeEvent:
+    event_id = request.path["event_id"]
+    return get(api.journal.write.remote(lambda db: storage.mark_read(db, event_id)))  # type: ignore[no-any-return]
+
+
+def show_log(api: Api, request: Request[None, None]) -> AgentHookLogStatus:
+    size = api.store.read(storage.size)
+    return AgentHookLogStatus(
+        enabled=True, clear_after_session=False, path=api.store.path, size_bytes=size.bytes, entries=size.entries
+    )
+
+
+def clear_log(api: Api, request: Request[None, None]) -> AgentHookLogStatus:
+    get(api.journal.write.remote(storage.clear))
+    return show_log(api, request)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/agent-hook-events",
+        record_event,
+        "Log an agent's event; nobody is asked",
+        body=AgentBridgeHookRequest,
+        reply=AgentBridgeEvent,
+        status=201,
+        body_limit=RELAY_LIMIT,
+    ),
+    Route(
+        "GET",
+        "/v1/agent-bridge-events",
+        list_events,
+        "List the hook log",
+        query=HookEventFilter,
+        reply=list[AgentBridgeEvent],
+    ),
+    Route(
+        "POST", "/v1/agent-bridge-events/{event_id}/read", read_event, "Mark a log entry read", reply=AgentBridgeEvent
+    ),
+    Route("GET", "/v1/agent-hook-log", show_log, "Show where the hook log is and its size", reply=AgentHookLogStatus),
+    Route("POST", "/v1/agent-hook-log/clear", clear_log, "Empty the hook log", reply=AgentHookLogStatus),
+)

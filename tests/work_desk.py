@@ -10,6 +10,10 @@ import gevent
 from whisk.actors.events import EventsActor, EventsHandle
 from whisk.actors.future import get
 from whisk.actors.journal import JournalActor, JournalHandle
+from whisk.actors.pty import PtyServices
+from whisk.actors.pty_host import PtyHostHandle
+from whisk.actors.session_book import SessionBook
+from whisk.actors.session_services import SessionServices
 from whisk.actors.system import ActorSystem
 from whisk.actors.work import Work
 from whisk.actors.work_services import WorkServices
@@ -24,6 +28,7 @@ from whisk.storage.database import Store
 from whisk.terminal import pty as terminals
 from whisk.terminal.pty import PtyRecord, PtySpec
 from whisk.work.item import CreateWorkItem, WorkItem
+from whisk.work.order import Callback
 from whisk.work.project import CreateProject, Project
 from whisk.work.run import Run, StartRun
 from whisk.work.session import CreatedSession, CreateSession, attach_pty, new_session
@@ -71,6 +76,22 @@ class Desk:
     def keep(self, record: PtyRecord, *, new: bool = False) -> None:
         store = terminal_storage.insert if new else terminal_storage.update
         get(self.journal.write.remote(lambda db: store(db, record, self.now)))
+
+    def sessions(self) -> SessionBook:
+        """Sessions as the daemon has them, without a pty host: nothing can be started in them."""
+        host = PtyHostHandle("pty-host", system=self.system)
+        ptys = PtyServices(self.store, self.journal, self.events, host, self.path.parent / "transcripts")
+        return SessionBook(
+            self.system,
+            SessionServices(
+                self.store,
+                self.journal,
+                ptys,
+                environ={},
+                callback=lambda: Callback(url="http://127.0.0.1:1", cli="/bin/whisk", state_dir="/nonexistent"),
+                profiles=lambda: BUILTIN,
+            ),
+        )
 
     def end_terminal(self, pty_id: str, code: int | None, *, killed: bool = False) -> terminals.PtyInfo:
         record = self.store.read(lambda db: terminal_storage.get(db, pty_id))

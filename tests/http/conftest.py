@@ -6,17 +6,22 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from gevent import socket
 
+from tests.work_desk import Desk
+from whisk.actors.supervisor import SupervisorActor, SupervisorHandle
+from whisk.actors.system import ActorSystem
 from whisk.clock import ManualClock
 from whisk.http.api import Api, Build
 from whisk.http.app import WsgiApp, build_app
 from whisk.http.auth import Access
 from whisk.http.route import Route
 from whisk.http.server import Server
+from whisk.http.table import all_routes
 from whisk.ids import token_hash
 
 TOKEN = "control-token-of-the-tests"
@@ -105,7 +110,7 @@ class Caller:
 
 
 def make_api(**parts: Any) -> Api:
-    empty = dict.fromkeys(("system", "store", "journal", "supervisor", "events", "settings"))
+    empty = dict.fromkeys(("system", "store", "journal", "supervisor", "events", "settings", "sessions", "work"))
     given: dict[str, Any] = {
         **empty,
         "clock": ManualClock(),
@@ -115,6 +120,36 @@ def make_api(**parts: Any) -> Api:
         **parts,
     }
     return Api(**given)
+
+
+@pytest.fixture
+def desk(system: ActorSystem, tmp_path: Path) -> Iterator[Desk]:
+    """Real actors of work, journal and events over a database file."""
+    desk = Desk(system, tmp_path / "whisk.sqlite3")
+    yield desk
+    desk.system.close(timeout=5.0)
+    desk.store.close()
+
+
+@pytest.fixture
+def parts(desk: Desk) -> dict[str, Any]:
+    """The parts of an `Api` over that desk."""
+    supervisor = desk.system.spawn(SupervisorActor, desk.store, name="supervisor", handle=SupervisorHandle)
+    return {
+        "system": desk.system,
+        "store": desk.store,
+        "journal": desk.journal,
+        "events": desk.events,
+        "supervisor": supervisor,
+        "work": desk.work,
+        "sessions": desk.sessions(),
+    }
+
+
+@pytest.fixture
+def call(parts: dict[str, Any], caller: Callable[..., Caller]) -> Caller:
+    """A client of every route there is."""
+    return caller(all_routes(), **parts)
 
 
 @pytest.fixture

@@ -75,8 +75,9 @@ def test_a_body_is_decoded_and_the_reply_has_the_routes_status(caller: Make) -> 
         (b'{"title": 5}', "$.title"),
         (b'{"title": "a"} trailing', "not JSON"),
         (b'{"title": "\\ud83d"}', "not JSON"),
-        (b'{"title": "\xff"}', "not JSON"),
-        (b"\xff\xfe{\x00}\x00", "not JSON"),
+        (b'{"title": "\xff"}', "UTF-8 at byte 11"),
+        (b"\xff\xfe{\x00}\x00", "UTF-8 at byte 0"),
+        (b'{"title": "a", "later": "\xff"}', "UTF-8 at byte 25"),
         (b'{"title": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "not JSON"),
     ],
 )

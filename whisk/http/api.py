@@ -47,8 +47,7 @@ class Api:
     access: Access
     build: Build
     shutdown: Callable[[bool], None]
-    sessions: SessionBook = field(default=None)  # type: ignore[assignment]
-    work: Work = field(default=None)  # type: ignore[assignment]
+    sessions: SessionBook
+    work: Work
     meter: Meter = field(default_factory=Meter)
     floors: Floors = field(default_factory=Floors)
-    sessions: SessionBook = None  # type: ignore[assignment]  # tests of the HTTP layer alone have no sessions

@@ -43,11 +43,19 @@ def read_body(environ: dict[str, Any], limit: int = DEFAULT_LIMIT) -> bytes:
 def decode_body(data: bytes, content_type: str | None, kind: type[T]) -> T:
     """Typed JSON. No body at all is read as `{}`; a UTF-8 byte order mark in front is allowed.
 
-    Raises `InvalidError` for another content type, for what is not JSON, and for a value of the wrong type, naming
-    the place (`$.to[0].kind`).
+    The kind `bytes` leaves the body as it was sent, for a handler that has its own way with what does not parse.
+    Raises `InvalidError` for another content type, for what is not JSON, and for a value of the wrong type, naming the
+    place (`$.to[0].kind`).
     """
     if data and content_type and not _is_json(content_type):
         raise InvalidError(f"send the body as application/json, not {content_type}", contentType=content_type)
+    if kind is bytes:
+        return data  # type: ignore[return-value]
+    try:
+        # The decoder does not look into strings that it skips.
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidError(f"the body is not valid UTF-8 at byte {error.start}", position=error.start) from error
     return decode(data.removeprefix(_BOM) or b"{}", kind)
 
 

@@ -11,7 +11,6 @@ from whisk.http.client_gone import wait
 
 if TYPE_CHECKING:
     from whisk.actors.future import Future
-
     from whisk.http.api import Api
 
 Body = TypeVar("Body")
@@ -50,7 +49,8 @@ class Request(Generic[Body, Query]):
 class Route:
     """`path` names its parts in braces: `/v1/mail/{mail_id}/read`, found as `request.path["mail_id"]`.
 
-    `handler(api, request)` returns a record, a list, `Text`, `Stream` or `None`; `reply` is that type, for the schema.
+    `body` is a record, or `bytes` for the body as it was sent. `handler(api, request)` returns a record, a list,
+    `Text`, `Stream` or `None`; `reply` is that type, for the schema.
     `auth="none"` is for health only. `token_in_query` also takes `?access_token=`, for browsers' WebSockets, which
     cannot set headers. `stream` marks an answer that goes on for as long as the client likes.
     """

@@ -62,14 +62,16 @@ def test_a_terminal_outlives_a_stop_and_is_adopted(daemon: Whiskd) -> None:
     assert next(each["exitCode"] for each in daemon.get("/v1/ptys") if each["id"] == pty) == 7
 
 
-def test_a_terminal_outlives_a_killed_daemon_with_all_its_output(daemon: Whiskd) -> None:
-    pty = start_terminal(daemon, "sh", "-c", "read go; seq 1 5000; echo end")
-    daemon.cli("session", "pty", "write", pty, "-data", "go\n", check=0)
+def test_what_a_terminal_says_while_no_daemon_runs_is_not_lost(daemon: Whiskd) -> None:
+    gate = daemon.home / "gate"
+    os.mkfifo(gate)
+    pty = start_terminal(daemon, "sh", "-c", f"echo ready; cat {gate}; seq 1 5000; echo end")
+    expect(daemon, pty, "ready")
     daemon.kill9()
+    gate.write_text("")
     daemon.start()
     expect(daemon, pty, r"end\r?\n")
-    numbers = [line for line in output(daemon, pty).splitlines() if line.isdigit()]
-    assert numbers == [str(number) for number in range(1, 5001)]
+    assert output(daemon, pty).split() == ["ready", *(str(number) for number in range(1, 5001)), "end"]
 
 
 def test_stop_with_kill_ptys_ends_the_stubborn_in_time(daemon: Whiskd) -> None:

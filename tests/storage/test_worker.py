@@ -10,11 +10,14 @@ import pytest
 
 from whisk.clock import Instant
 from whisk.errors import NotFoundError
+from whisk.hooks.entry import AgentBridgeEvent
+from whisk.hooks.event import HookKind
+from whisk.mail.address import parse_address
+from whisk.storage import hook_event, worker
 from whisk.storage import item as item_storage
 from whisk.storage import run as run_storage
 from whisk.storage import session as session_storage
 from whisk.storage import terminal as terminal_storage
-from whisk.storage import worker
 from whisk.storage.database import Store
 from whisk.storage.journal import GroupWriter
 from whisk.storage.project import MIGRATIONS as PROJECT_TABLES
@@ -32,6 +35,7 @@ TABLES = [
     *run_storage.MIGRATIONS,
     *session_storage.MIGRATIONS,
     *terminal_storage.MIGRATIONS,
+    *hook_event.MIGRATIONS,
 ]
 
 
@@ -80,6 +84,22 @@ class World:
             record = msgspec.structs.replace(record, status=status)
             self.writer.write(lambda db: terminal_storage.insert(db, record, NOW))
         self.writer.write(lambda db: session_storage.insert(db, made, NOW.plus(number)))
+
+    def heard(self, number: int, pty: str, event_name: str) -> None:
+        entry = AgentBridgeEvent(
+            id=f"hev_{number:03}",
+            provider="claude",
+            event_name=event_name,
+            status="pending",
+            created_at=NOW.plus(number),
+            event=HookKind.OTHER,
+            pty_id=pty,
+        )
+        self.writer.write(lambda db: hook_event.insert(db, entry))
+
+    def idle(self) -> str | None:
+        found = self.store.read(lambda db: worker.idle_among(db, worker.of_project(db, "proj_1")))
+        return None if found is None else str(found.address)
 
     def workers(self) -> list[str]:
         return [str(each.address) for each in self.store.read(lambda db: worker.of_project(db, "proj_1"))]
@@ -138,3 +158,36 @@ def test_unknown_ids_are_named(world: World) -> None:
         world.store.read(lambda db: worker.of_project(db, "proj_9"))
     with pytest.raises(NotFoundError, match=r"^work item item_9 not found$"):
         world.store.read(lambda db: worker.of_work_item(db, "item_9"))
+
+
+def test_nobody_is_idle_until_a_hook_says_so(world: World) -> None:
+    world.run(1, "running", pty="pty_1")
+    assert world.idle() is None
+    world.heard(1, "pty_1", "UserPromptSubmit")
+    assert world.idle() is None
+    world.heard(2, "pty_1", "Stop")
+    world.heard(3, "pty_1", "Notification")
+    assert world.idle() == "run:run_1"
+    world.heard(4, "pty_1", "PreToolUse")
+    assert world.idle() is None
+
+
+def test_who_has_been_idle_longest_is_taken_first(world: World) -> None:
+    for number in (1, 2):
+        world.run(number, "running", pty=f"pty_{number}")
+        world.heard(number, f"pty_{3 - number}", "Stop")
+    assert world.idle() == "run:run_2"
+    world.heard(3, "pty_2", "SessionEnd")
+    assert world.idle() == "run:run_1"
+
+
+def test_an_address_is_known_once_whisk_has_had_its_record(world: World) -> None:
+    world.run(1, "completed")
+    world.session(1, "pty_1", "exited")
+    known = {
+        text: world.store.read(lambda db, text=text: worker.is_known(db, parse_address(text)))
+        for text in ("run:run_1", "run:run_9", "pty:pty_1", "session:sess_1", "work-item:item_1", "project:nope")
+    }
+    assert [text for text, is_known in known.items() if is_known] == [
+        "run:run_1", "pty:pty_1", "session:sess_1", "work-item:item_1",
+    ]  # fmt: skip

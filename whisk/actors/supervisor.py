@@ -51,14 +51,17 @@ class SupervisorActor(Actor):
         return [self._idle(selector, workers)]
 
     def _idle(self, selector: MailAddress, workers: Sequence[Worker]) -> MailAddress:
-        """One idle worker. Until an agent's state is known from its hooks, nobody is known to be idle."""
-        # Guessing from silence on the screen would send work into the middle of somebody's turn.
-        raise RefusedError(
-            f"no worker of {selector.id} is known to be idle",
-            selector=str(selector),
-            workers=[str(w.address) for w in workers],
-            hint=f"send to @project:{selector.id} or to one of the workers",
-        )
+        """One idle worker, the longest idle first; who has sent no telling hook event is not known to be idle."""
+        found = self._store.read(lambda db: worker.idle_among(db, workers))
+        if found is None:
+            # Guessing from silence on the screen would send work into the middle of somebody's turn.
+            raise RefusedError(
+                f"no worker of {selector.id} is known to be idle",
+                selector=str(selector),
+                workers=[str(w.address) for w in workers],
+                hint=f"send to @project:{selector.id} or to one of the workers",
+            )
+        return found.address
 
 
 class SupervisorHandle(Handle):

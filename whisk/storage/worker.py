@@ -7,14 +7,17 @@ runs, then sessions, were made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from peewee import Database
 
+from whisk.hooks.turn import TELLING, turn_state
 from whisk.mail.address import MailAddress
 from whisk.storage import item as item_storage
 from whisk.storage import run as run_storage
 from whisk.storage import session as session_storage
+from whisk.storage.hook_event import HookEventRow
 from whisk.storage.item import ItemRow
 from whisk.storage.project import PROJECTS, ProjectRow
 from whisk.storage.run import RunRow
@@ -64,6 +67,26 @@ def of_project(db: Database, project_id: str) -> list[Worker]:
         if not shown and session.id not in run_sessions:
             workers.append(Worker(address=MailAddress(kind="session", id=session.id), session_id=session.id))
     return workers
+
+
+def idle_among(db: Database, workers: Sequence[Worker]) -> Worker | None:
+    """The one that has been idle longest, going by the last telling hook event of its terminal."""
+    idle: list[tuple[int, Worker]] = []
+    for each in workers:
+        if each.pty_id is None:
+            continue
+        last = (
+            HookEventRow.select(HookEventRow.event_name, HookEventRow.created_at)
+            .where(HookEventRow.pty_id == each.pty_id, HookEventRow.event_name.in_(TELLING))
+            .order_by(HookEventRow.id.desc())
+            .limit(1)
+            .tuples()
+            .execute(db)
+        )
+        for event_name, at in last:
+            if turn_state(event_name) == "idle":
+                idle.append((at, each))
+    return min(idle, key=lambda found: found[0])[1] if idle else None
 
 
 def is_known(db: Database, address: MailAddress) -> bool:

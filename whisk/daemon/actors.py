@@ -29,6 +29,7 @@ from whisk.clock import Clock
 from whisk.errors import BusyError, WhiskError
 from whisk.events import EventType
 from whisk.storage.database import Store
+from whisk.storage.landing import Landing
 from whisk.work.order import Callback
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Actors:
         report = self.system.drain(PHASES, timeout=DRAIN_SECONDS)
         _log.info("actors have ended", stopped=report.stopped, left=[info.name for info in report.left])
         self.system.close(timeout=1.0)
+        self._landing.close()
 
     def _start_floor(self) -> None:
         store, settings, paths = self._store, self._options.settings, self._options.paths
@@ -104,14 +106,16 @@ class Actors:
         self.bridges = spawn(BridgesActor, bridge_services, name="bridges", handle=BridgesHandle, **below)
 
     def _make_ways(self) -> None:
-        store, settings = self._store, self._options.settings
+        store, settings, paths = self._store, self._options.settings, self._options.paths
         environ = dict(os.environ)
+        self._landing = Landing.open(paths.landing, paths.transcripts)
         ptys = PtyServices(
             store=store,
             journal=self.journal,
             events=self.events,
             host=self.host,
-            transcripts=self._options.paths.transcripts,
+            transcripts=paths.transcripts,
+            landing=self._landing,
             ring_bytes=settings.terminal.ring_bytes,
             transcript_bytes=settings.terminal.transcript_bytes,
         )

@@ -66,6 +66,10 @@ class Paths:
     def transcripts(self) -> Path:
         return self.state / "transcripts"
 
+    @property
+    def landing(self) -> Path:
+        return self.state / "landing"
+
     def make(self) -> None:
         """Create the folders for their owner alone; raises `UnavailableError` naming the one that cannot be had."""
         for folder in (self.state, self.runtime):

@@ -77,6 +77,7 @@ def test_options_of_equal_label_are_told_apart_by_number_and_given_by_label() ->
         ({"answers": [["Red", "Blue"], "Cheese"]}, "only one answer"),
         ({"answers": {"Which color?": "Red"}}, "no answer to: Which toppings"),
         ({"answers": {"Which colour?": "Red"}}, "no such question: Which colour"),
+        ({"answers": {"Which color?": {"a": 1}, "Which toppings?": "Cheese"}}, "not an answer to 'Which color"),
         ({"action": "allow"}, "not an option here"),
         ({"answers": ["Blue\0", "Cheese"]}, "NUL"),
     ],
@@ -115,7 +116,7 @@ def test_a_form_is_filled_in_field_by_field_or_exactly() -> None:
     found = ask("claude", "Elicitation-form")
     filled = Accepted(ask=found, content={"name": "dev", "size": "M", "ok": True})
     assert resolve(found, Resolution(answers=["dev", "M", "yes"])) == filled
-    assert resolve(found, Resolution(answers={"name": "dev", "ok": "true", "size": "M"})) == filled
+    assert resolve(found, Resolution(answers={"name": "dev", "ok": True, "size": "M"})) == filled
     assert resolve(found, Resolution(content={"name": "dev"})) == Accepted(ask=found, content={"name": "dev"})
 
 

@@ -22,7 +22,7 @@ from whisk.hooks.answer import (
 )
 from whisk.hooks.form import content_from_texts, fields_of
 from whisk.hooks.provider import find_provider
-from whisk.values import Record, check_text
+from whisk.values import Record, check_text, convert
 
 ANSWER_BYTES = 4 * 1024 * 1024
 
@@ -30,14 +30,15 @@ Action = Literal["answer", "allow", "deny", "ask", "accept", "decline", "cancel"
 
 
 class Resolution(Record, frozen=True):
-    """One of: `answer` (a single question, or `allow`/`deny`/… for an approval), `answers` (one per question in order,
-    or by question text), `action` with `reason`, `updatedInput` (allow with another input), `content` (a form).
+    """One of: `answer` (a single question, or `allow`/`deny`/… for an approval), `answers` (one per question or field
+    in order, or by question text; for a form the exact content by field), `action` with `reason`, `updatedInput` (allow
+    with another input), `content` (a form).
 
     `actor` is who answers, `ptyId` the terminal they answer from.
     """
 
     answer: str | None = None
-    answers: list[Given] | dict[str, Given] | None = None
+    answers: list[Given] | dict[str, Any] | None = None
     action: Action | None = None
     reason: str = ""
     updated_input: dict[str, Any] | None = None
@@ -140,7 +141,7 @@ def _given(ask: QuestionAsk, said: Resolution) -> list[Given]:
         missing = [text for text in wanted if text not in said.answers]
         if missing:
             raise InvalidError(f"no answer to: {missing[0]}", questions=wanted, missing=missing)
-        given = [said.answers[text] for text in wanted]
+        given = [_given_as(text, said.answers[text]) for text in wanted]
     elif said.answers is not None:
         given = said.answers
     elif said.answer is not None and said.answer.strip():
@@ -152,6 +153,14 @@ def _given(ask: QuestionAsk, said: Resolution) -> list[Given]:
             f"{len(wanted)} questions were asked but {len(given)} answers were given; give one for each, in order",
             questions=wanted,
         )
+    return given
+
+
+def _given_as(question: str, value: Any) -> Given:
+    try:
+        given: Given = convert(value, Given)  # type: ignore[arg-type]  # to msgspec a union is a type as well
+    except InvalidError as error:
+        raise InvalidError(f"not an answer to {question!r}: {error.message}", question=question) from None
     return given
 
 
@@ -175,9 +184,10 @@ def _approval(ask: ApprovalAsk, said: Resolution) -> Answer:
 
 
 def _elicitation(ask: ElicitationAsk, said: Resolution) -> Answer:
-    if said.content is not None:
-        return Accepted(ask=ask, content=said.content)
-    texts = _form_texts(ask, said)
+    content = said.content if said.content is not None else said.answers if isinstance(said.answers, dict) else None
+    if content is not None:
+        return Accepted(ask=ask, content=content)
+    texts = _form_texts(said)
     match said.action or (texts[0] if len(texts) == 1 and _is_word(ask, texts[0]) else "answer"):
         case "deny" | "decline":
             return Refused(ask=ask, action="decline")
@@ -194,15 +204,9 @@ def _elicitation(ask: ElicitationAsk, said: Resolution) -> Answer:
             raise _wrong_action(ask, other)
 
 
-def _form_texts(ask: ElicitationAsk, said: Resolution) -> tuple[str, ...]:
+def _form_texts(said: Resolution) -> tuple[str, ...]:
     """One text per field of the form, in order."""
-    if isinstance(said.answers, dict):
-        names = [field.name for field in fields_of(ask.form.schema)]
-        unknown = [name for name in said.answers if name not in names]
-        if unknown:
-            raise InvalidError(f"the form has no field {unknown[0]!r}", field=unknown[0], fields=names)
-        return tuple(_joined(said.answers.get(name, "")) for name in names)
-    if said.answers is not None:
+    if isinstance(said.answers, list):
         return tuple(_joined(item) for item in said.answers)
     return (said.answer,) if said.answer is not None else ()
 

@@ -67,6 +67,7 @@ _TABLE: dict[str, tuple[str, str]] = {
     "gate list": ("gate:LIST", "list gates"),
     "gate complete": ("gate:COMPLETE", "pass, fail or override a gate; for people"),
     "agent profiles": ("agent:PROFILES", "list agent profiles and which are installed"),
+    "hook log": ("hook:LOG", "list what agents have reported through their hooks"),
     "agent-bridge hook": ("agent_bridge:HOOK", "called by an agent's hooks: JSON on stdin, an answer on stdout"),
     "actor list": ("actor:LIST", "list the daemon's actors"),
     "actor tree": ("actor:TREE", "show the supervision tree; -watch keeps it live"),

@@ -67,7 +67,10 @@ def test_a_table_fits_the_terminal_and_keeps_its_ids(columns: int) -> None:
             out = Output({"TERM": "xterm"}, stream, io.StringIO())
             out.table(["ID", "FROM", "SUBJECT"], [["mail_0123456789", "run:someone", "words " * 40]])
             out.flush()
-            text = os.read(main, 4096).decode()
+            data = b""
+            while data.count(b"\n") < 2:
+                data += os.read(main, 4096)
+            text = data.decode()
     finally:
         os.close(main)
     lines = text.splitlines()

@@ -31,6 +31,8 @@ class RingSpawn(fdspawn):  # type: ignore[misc]
     Text is decoded with surrogate escapes, so that every byte has its place and offsets can be told exactly.
     """
 
+    _before: Any
+
     def __init__(self, output: PtyOutput, fd: int, start: int) -> None:
         options = {
             "timeout": None,
@@ -68,8 +70,8 @@ class RingSpawn(fdspawn):  # type: ignore[misc]
         return str(self._decoder.decode(piece.data, final=False))
 
     def _trim(self) -> None:
-        """pexpect keeps all that it has looked through; a program that never stops printing must not fill the memory."""
-        before: Any = self._before
+        """pexpect keeps all that it has looked through; a program that never stops printing must not fill memory."""
+        before = self._before
         if before.tell() > 4 * WINDOW:
             self._before = self.buffer_type()
             self._before.write(before.getvalue()[-WINDOW:])

@@ -58,10 +58,10 @@ def end_all(quarry: Quarry, grace: float) -> Outcome:
         delay = _FIRST_LOOK
         told: set[psutil.Process] = set()
         while True:
-            alive = offload(_scan, quarry, known)
-            if not alive:
+            alive, quiet = offload(_scan, quarry, known)
+            if quiet:
                 return Outcome(last, len(signalled), ())
-            last = rung
+            last = rung if alive else last
             known |= alive
             # Those who were started since get the signal too; KILL is repeated until nobody is left.
             fresh = alive if rung == "KILL" else alive - told
@@ -72,26 +72,30 @@ def end_all(quarry: Quarry, grace: float) -> Outcome:
                 break
             gevent.sleep(delay)
             delay = min(delay * 2, _LOOK)
-    left = offload(_scan, quarry, known)
+    left, _ = offload(_scan, quarry, known)
     return Outcome(last, len(signalled), tuple(_describe(process) for process in left))
 
 
-def _scan(quarry: Quarry, known: Iterable[psutil.Process]) -> set[psutil.Process]:
-    """Everybody of the quarry who is alive; in a thread, it takes some ten milliseconds."""
-    found = {process for process in known if _is_alive(process)}
+def _scan(quarry: Quarry, known: Iterable[psutil.Process]) -> tuple[set[psutil.Process], bool]:
+    """Everybody of the quarry who is alive, and whether it is quiet: not even one was seen who has ended meanwhile,
+    and who may have started a successor that was not there yet when we looked. In a thread: some ten milliseconds.
+    """
+    members = {process for process in known if _is_alive(process)}
     parents: dict[psutil.Process, int] = {}
-    for process in psutil.process_iter():
-        if process.pid in quarry.spared:
-            continue
-        with contextlib.suppress(psutil.Error):
-            parents[process] = process.ppid()
-            if _is_member(process, quarry):
-                found.add(process)
-    numbers = {process.pid for process in found}
+    looked_at = set(quarry.spared)
+    while new := set(psutil.pids()) - looked_at:
+        looked_at |= new
+        for pid in new:
+            with contextlib.suppress(psutil.Error):
+                process = psutil.Process(pid)
+                parents[process] = process.ppid()
+                if _is_member(process, quarry) and _is_alive(process):
+                    members.add(process)
+    numbers = {process.pid for process in members}
     while descendants := {p for p, parent in parents.items() if parent in numbers and p.pid not in numbers}:
-        found |= descendants
+        members |= {process for process in descendants if _is_alive(process)}
         numbers |= {process.pid for process in descendants}
-    return {process for process in found if _is_alive(process)}
+    return {process for process in members if _is_alive(process)}, not members
 
 
 def _is_member(process: psutil.Process, quarry: Quarry) -> bool:

@@ -29,6 +29,7 @@ from whisk.errors import ConflictError, NotFoundError, UnavailableError, WhiskEr
 from whisk.events import EventType
 from whisk.storage import terminal as storage
 from whisk.storage.database import Store
+from whisk.storage.landing import Landing
 from whisk.storage.transcript import LIMIT_BYTES, Transcript
 from whisk.terminal import pty as domain
 from whisk.terminal.pty import KillReport, PtyInfo, PtyRecord, PtySpec
@@ -41,17 +42,22 @@ _SPAWN_SECONDS = 30.0
 _LAST_WORDS = 0.25
 _ANNOUNCE_SECONDS = 0.1
 _LOOK_SECONDS = 1.0
+_FINISH_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
 class PtyServices:
-    """What a terminal needs from the rest of the daemon. `transcripts` is a folder; one folder per pty inside."""
+    """What a terminal needs from the rest of the daemon. `transcripts` is a folder; one folder per pty inside.
+
+    Make it once, and before any terminal is adopted: opening the `landing` saves what the last daemon had in hand.
+    """
 
     store: Store
     journal: JournalHandle
     events: EventsHandle
     host: PtyHostHandle
     transcripts: Path
+    landing: Landing
     ring_bytes: int = RING_BYTES
     transcript_bytes: int = LIMIT_BYTES
 
@@ -81,6 +87,7 @@ class PtyLife(Actor):
         self._expects = 0
         self._title_changed = False
         self._transcript_told = False
+        self._finisher: Any = None
         self._begun = False
 
     def on_start(self) -> None:
@@ -89,7 +96,9 @@ class PtyLife(Actor):
         offset, tail, _ = offload(self._transcript.tail, services.ring_bytes)
         ring = Ring(services.ring_bytes, offset)
         ring.append(tail)
-        self._output = PtyOutput(ring, self._transcript, self._printed, self._at_eof, self._reading_failed)
+        self._output = PtyOutput(
+            self._id, ring, self._transcript, services.landing, self._printed, self._at_eof, self._reading_failed
+        )
         self._begun = True
         self._record = services.store.read(lambda db: storage.find(db, self._id))
         record = self._record
@@ -100,6 +109,9 @@ class PtyLife(Actor):
             self._adopt()
 
     def on_stop(self) -> None:
+        if self._finisher is not None:
+            # What is half told must not be left for the next daemon to find out.
+            self._finisher.join(timeout=_FINISH_SECONDS)
         self._let_go(f"the actor of terminal {self._id} was stopped")
 
     def on_failure(self, *_: object) -> None:
@@ -218,7 +230,7 @@ class PtyLife(Actor):
     def _conclude(self) -> None:
         if not self._ending and not self._current().ended:
             self._ending = True
-            self.spawn_greenlet(self._finish)
+            self._finisher = self.spawn_greenlet(self._finish)
 
     def _finish(self) -> None:
         """Take the last output, store the end, and only then let the host forget it and tell the world."""

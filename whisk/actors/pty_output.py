@@ -6,7 +6,6 @@ a slow one costs no more than a fast one; what it missed is skipped, and it is t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,14 +13,15 @@ from gevent import get_hub
 
 from whisk.actors.future import Future
 from whisk.errors import BusyError, UnavailableError
+from whisk.storage.landing import ROOM, Landing
 from whisk.storage.transcript import Transcript
 from whisk.terminal.osc import TitleReader
 from whisk.terminal.pty import Output
 from whisk.terminal.ring import Ring
 
 # A turn of the hub takes no more than this from one terminal, so that a chatty one does not starve the others.
-BURST_READS = 16
 READ_BYTES = 4096
+BURST_READS = ROOM // READ_BYTES
 MAX_FOLLOWERS = 1000
 # What the kernel still holds of a child that has ended; more comes from somebody else who has the terminal open.
 _LAST_BYTES = 1024 * 1024
@@ -33,8 +33,10 @@ class PtyOutput:
 
     def __init__(
         self,
+        name: str,
         ring: Ring,
         transcript: Transcript,
+        landing: Landing,
         on_output: Callable[[bool], None],
         on_eof: Callable[[], None],
         on_failure: Callable[[Exception], None],
@@ -45,7 +47,9 @@ class PtyOutput:
         self.ended = False
         self.at_eof = False
         self.transcript_error: OSError | None = None
+        self._name = name
         self._transcript = transcript
+        self._landing = landing
         self._on_output = on_output
         self._on_eof = on_eof
         self._on_failure = on_failure
@@ -118,8 +122,9 @@ class PtyOutput:
             future.set(self.piece(start, limit))
 
     def _wake(self) -> None:
-        for future in list(self._followers):
-            self._settle(future)
+        for future, (start, _, _) in list(self._followers.items()):
+            if self.ended or start < self.ring.end:
+                self._settle(future)
 
     def _readable(self) -> None:
         # An exception here would be printed and the watcher called again at once, for ever.
@@ -131,22 +136,23 @@ class PtyOutput:
 
     def _burst(self) -> int:
         """Read what there is, within the budget of one turn; returns how many bytes that was."""
-        parts: list[bytes] = []
+        landing = self._landing
+        landing.begin(self._name, self.ring.end)
         for _ in range(BURST_READS):
             try:
-                data = os.read(self._fd, READ_BYTES)
+                count = landing.read(self._fd, READ_BYTES)
             except BlockingIOError:
                 break
             except OSError:
                 # EIO: no process has the terminal open any more. macOS says so by an empty read.
-                data = b""
-            if not data:
+                count = 0
+            if not count:
                 self.at_eof = True
                 break
-            parts.append(data)
-        data = b"".join(parts)
+        data = landing.data()
         if data:
             self._take(data)
+            landing.clear()
         if self.at_eof:
             self.detach()
             self._on_eof()

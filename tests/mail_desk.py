@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import gevent
 
 from tests.work_desk import Desk
 from whisk.actors.future import Future, get
 from whisk.actors.mail_effect import WorkEffects
+from whisk.actors.mailbox import MailboxActor
 from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
 from whisk.actors.supervisor import SupervisorActor, SupervisorHandle
 from whisk.actors.system import ActorSystem
@@ -19,6 +24,15 @@ from whisk.storage.mail_delivery import Delivery
 from whisk.storage.mail_list import MailFilter, select
 
 SECONDS = 20.0
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Let the hub go on until `condition()` holds; fails the test when it never does."""
+    ends = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < ends, condition
+        # Not 0: that would let neither timers nor the writing thread in.
+        gevent.sleep(0.0005)
 
 
 class MailDesk(Desk):
@@ -74,3 +88,26 @@ class MailDesk(Desk):
         """Ids of the unread mail of these addresses, oldest first."""
         chosen = MailFilter(to=tuple(parse_address(text) for text in addresses), unread=True)
         return [one.id for one in reversed(self.store.read(lambda db: select(db, chosen)))]
+
+    def queued(self, address: str, count: int) -> None:
+        """Until so many readers wait at this address."""
+        until(lambda: self.facts(address).get("waiting", 0) == count)
+
+    def facts(self, address: str) -> dict[str, Any]:
+        """What the mailbox of this address says of itself; nothing when there is none."""
+        name = f"mailbox:{address}"
+        return self.system.describe(name).facts if self.system.find(name) is not None else {}
+
+    def open_mailbox(self, address: str, **options: Any) -> None:
+        """Start a mailbox as the post office would, with other limits."""
+        self.system.spawn(
+            MailboxActor,
+            parse_address(address),
+            self.store,
+            self.journal,
+            self.post_office,
+            self.events,
+            name=f"mailbox:{address}",
+            parent="post-office",
+            **options,
+        )

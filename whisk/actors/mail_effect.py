@@ -43,10 +43,13 @@ class WorkEffects:
         if message.type == "worker_done":
             self._complete(message)
         elif message.type == "decision_gate":
+            gate = OpenGate(
+                name=message.subject or message.id,
+                run_id=message.run_id or "",
+                reason=message.body or "",
+                actor=str(message.from_),
+            )
             for item_id in _items(message):
-                gate = OpenGate(
-                    name=message.subject or message.id, run_id=message.run_id or "", reason=message.body or ""
-                )
                 get(self._work.item(item_id).open_gate.remote(gate))
 
     def beat(self, message: MailMessage) -> None:

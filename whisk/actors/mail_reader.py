@@ -84,7 +84,7 @@ class ReadersActor(Actor):
     def delivered(self, delivery: Delivery) -> None:
         """A reader has its message: from now on its claim is watched."""
         if delivery.token is not None and delivery.until is not None:
-            self._mailbox(delivery.address).hold.tell(delivery.message.id, delivery.token, delivery.until)
+            self._mailbox(delivery.address).hold.tell(delivery.message.id, delivery.token, delivery.lease)
         if delivery.token is not None:
             self._announce(delivery.message.id)
 

@@ -29,9 +29,14 @@ class Ticket:
         return not self.reply.done()
 
     @property
+    def waits(self) -> bool:
+        """Whether it is in the queues and nobody is bringing it a message."""
+        return not self._reserved and not self.reply.done()
+
+    @property
     def waits_for_anything(self) -> bool:
-        """Whether it is next for whatever comes. Then nothing is available at its addresses."""
-        return self.open and not self._reserved and self.want.takes_anything
+        """Whether whatever comes would be its own. Then nothing is available at its addresses."""
+        return self.waits and self.want.takes_anything
 
     def reserve(self) -> bool:
         """Take hold of it to bring it a message. False when it is closed, or someone else is bringing it one.

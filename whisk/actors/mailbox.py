@@ -15,7 +15,6 @@ from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
 from whisk.actors.journal import JournalHandle
 from whisk.actors.mail_ticket import Ticket
-from whisk.clock import Instant
 from whisk.errors import BusyError
 from whisk.ids import new_id
 from whisk.mail.address import MailAddress
@@ -54,8 +53,11 @@ class MailboxActor(Actor):
         self._delivered = 0
 
     def on_start(self) -> None:
+        now = self.clock.now()
         for claim in self._store.read(lambda db: mail_delivery.open_claims(db, self._address)):
-            self.hold(claim.mail_id, claim.token, claim.until)
+            # The wall clock is asked only here, and not believed beyond the longest lease: it may have been set.
+            left = min(max(now.seconds_until(claim.until), 0.0), MAX_LEASE)
+            self.hold(claim.mail_id, claim.token, left)
 
     def on_stop(self) -> None:
         """Whoever still waits here is given back to the post office, which brings it to the next incarnation."""
@@ -71,7 +73,7 @@ class MailboxActor(Actor):
 
     def describe(self) -> dict[str, object]:
         return {
-            "waiting": len(self._takers) + len(self._lookers),
+            "waiting": sum(ticket.waits for queue in (self._takers, self._lookers) for ticket in queue),
             "claimed": len(self._held),
             "delivered": self._delivered,
         }
@@ -82,8 +84,11 @@ class MailboxActor(Actor):
         queue = self._queue(ticket)
         if len(queue) >= self._limit:
             raise BusyError(f"{len(queue)} readers wait for mail at {self._address}", limit=self._limit)
-        # A few at the head will do: who is not seen here costs the newcomer one look through storage.
-        behind = any(ahead.waits_for_anything for ahead in islice(self._takers, 16))
+        # A few at the head will do: who is not seen here costs the newcomer one look through storage. A heartbeat
+        # is not anything: nobody is given one who has not asked for it.
+        behind = "heartbeat" not in ticket.want.types and any(
+            ahead.waits_for_anything for ahead in islice(self._takers, 16)
+        )
         if ticket.open and ticket.want.wait:
             queue[ticket] = None
         return not behind
@@ -106,15 +111,10 @@ class MailboxActor(Actor):
                 return
 
     @control
-    def hold(self, mail_id: str, token: str, until: Instant) -> None:
-        """Watch a claim: when it is not settled in time, the message goes back to the queue.
-
-        The wall clock is asked once, and its answer kept within the longest lease: it may have been set meanwhile.
-        """
-        if token not in self._held:
-            self._held[token] = mail_id
-            left = min(max(self.clock.now().seconds_until(until), 0.0), MAX_LEASE)
-            self.timers.start(token, left, self._lapse, token)
+    def hold(self, mail_id: str, token: str, seconds: float) -> None:
+        """Watch a claim: when it is not settled within `seconds`, the message goes back to the queue."""
+        self._held[token] = mail_id
+        self.timers.start(token, seconds, self._lapse, token)
 
     @control
     def settled(self, token: str) -> None:
@@ -179,5 +179,5 @@ class MailboxHandle(Handle):
     join: Method[[Ticket], bool]
     leave: Method[[Ticket], None]
     arrived: Method[[MailMessage], None]
-    hold: Method[[str, str, Instant], None]
+    hold: Method[[str, str, float], None]
     settled: Method[[str], None]

@@ -22,7 +22,7 @@ from whisk.storage.statement import marks, run
 
 
 class Delivery(NamedTuple):
-    """A message found for `address`. `token` and `until` are set when it was taken, not only looked at.
+    """A message found for `address`. `token` is set when it was taken, `until` and `lease` (seconds) when by a claim.
 
     In the message of a taken one, the recipient's `read_at` is already the time at which it was taken: that is what
     it will be once the claim is confirmed.
@@ -32,6 +32,7 @@ class Delivery(NamedTuple):
     address: MailAddress
     token: str | None = None
     until: Instant | None = None
+    lease: float = 0.0
 
 
 class OpenClaim(NamedTuple):
@@ -77,7 +78,7 @@ def take(db: Database, found: Delivery, want: Want, token: str, now: Instant) ->
         msgspec.structs.replace(reader, read_at=now) if reader.address == found.address else reader
         for reader in found.message.recipients
     )
-    return Delivery(msgspec.structs.replace(found.message, recipients=readers), found.address, token, until)
+    return Delivery(msgspec.structs.replace(found.message, recipients=readers), found.address, token, until, want.lease)
 
 
 def give_back(db: Database, mail_id: str, token: str) -> bool:

@@ -104,6 +104,10 @@ class WebSocketClient:
         assert isinstance(message, str), message
         return dict(json.loads(message))
 
+    @staticmethod
+    def parse(message: str) -> dict[str, Any]:
+        return dict(json.loads(message))
+
     def output(self, *, until: bytes) -> bytes:
         """What output frames (binary) bring until `until` is among it."""
         seen = b""

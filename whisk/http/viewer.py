@@ -64,14 +64,17 @@ class Viewer:
         self._wake = Event()
 
     def serve(self, start: int, *, snapshot: bool) -> None:
-        """Blocks this greenlet for as long as the viewer is there; never raises for what the viewer does."""
+        """Send output from `start` on, which may lie behind the end, or first the screen and then what follows it.
+
+        Blocks this greenlet for as long as the viewer is there; never raises for what the viewer does.
+        """
         listener = gevent.spawn(self._listen)
         listener.name = f"viewer of {self._pty_id}"
         listener.link_exception(self._log_death)
         if self._stopping is not None:
             self._stopping.add(self._wake.set)
         try:
-            at = self._send_snapshot() if snapshot else start
+            at = self._send_snapshot() if snapshot else min(start, self._pty.info.remote().get().output_offset)
             self._follow(at)
         except WhiskError as error:
             # The terminal's actor was stopped, restarted or is overwhelmed.

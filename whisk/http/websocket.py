@@ -124,12 +124,13 @@ class WebSocket:
     def _read(self) -> bytes:
         """What has arrived; empty at the end, and when the client's goodbye does not follow ours in time."""
         limit = max(self._goodbye_ends - time.monotonic(), 0.0) if self.closing else None
+        data = b""
         with gevent.Timeout(limit, False):
             try:
-                return bytes(self._reader.read1(_PIECE))
+                data = self._reader.read1(_PIECE)
             except (OSError, ValueError):
-                return b""
-        return b""
+                data = b""
+        return data
 
     def close(self, code: int, reason: str = "") -> None:
         """Say goodbye, once. Go on receiving until the client's own goodbye, or what was sent last may be lost."""

@@ -155,6 +155,8 @@ def test_one_report_concerns_one_of_two_equal_calls_the_allowed_one_first() -> N
     done = load("claude", "PostToolUseFailure-Bash")
     assert [(e.request_id, e.proof) for e in effects([denied, waiting, allowed], done)] == [(allowed.id, "applied")]
     assert [(e.request_id, e.proof) for e in effects([denied, waiting], done)] == [(waiting.id, "withdrawn")]
+    later = msgspec.structs.replace(waiting, created_at=NOW.plus(1))
+    assert [(e.request_id, e.proof) for e in effects([allowed, later], done)] == [(later.id, "withdrawn")]
     settled = msgspec.structs.replace(allowed, applied_at=NOW)
     assert [(e.request_id, e.proof) for e in effects([settled], done)] == []
 

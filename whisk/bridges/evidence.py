@@ -68,17 +68,26 @@ def _over(event: HookEvent) -> str:
 def _one_call(mine: list[BridgeRequest], event: HookEvent) -> list[Effect]:
     """A report about one call concerns one request: one that let it run, else one that waits, else one that refused.
 
-    The order matters when an agent tries a refused call again, since nothing in the report tells the two apart.
+    The order matters when equal calls meet, since nothing in the report tells them apart. One that was let run before
+    the waiting one was even asked is no candidate: had it run, its report would have come before that question.
     """
     same = [request for request in mine if _same_call(request, event)]
-    decided = [request for request in same if request.closing is not None and request.closing.action is not None]
-    for request in decided:
-        if not _refuses(request) and request.applied_at is None and request.overruled_at is None:
-            return [_judge(request, event)]
+    waiting = next((request for request in same if request.closing is None), None)
     for request in same:
-        if request.state == "pending":
-            return [Effect(request_id=request.id, proof="withdrawn", reason="answered_elsewhere")]
-    return [_judge(request, event) for request in decided if _refuses(request) and request.overruled_at is None][:1]
+        if _is_unsettled(request) and not _refuses(request) and _overlaps(request, waiting):
+            return [_judge(request, event)]
+    if waiting is not None:
+        return [Effect(request_id=waiting.id, proof="withdrawn", reason="answered_elsewhere")]
+    return [_judge(request, event) for request in same if _refuses(request) and request.overruled_at is None][:1]
+
+
+def _is_unsettled(request: BridgeRequest) -> bool:
+    decided = request.closing is not None and request.closing.action is not None
+    return decided and request.applied_at is None and request.overruled_at is None
+
+
+def _overlaps(request: BridgeRequest, waiting: BridgeRequest | None) -> bool:
+    return waiting is None or (request.closing is not None and request.closing.at >= waiting.created_at)
 
 
 def _refuses(request: BridgeRequest) -> bool:
@@ -89,8 +98,8 @@ def _same_call(request: BridgeRequest, event: HookEvent) -> bool:
     use_id = event.tool.use_id if event.tool is not None else None
     if request.tool_use_id and use_id:
         return request.tool_use_id == use_id
-    key = event_key(event)
-    return key == request.call_key or (request.closing is not None and key == request.closing.effect)
+    effect = request.closing.effect if request.closing is not None else ""
+    return event_key(event) == (effect or request.call_key)
 
 
 def _judge(request: BridgeRequest, event: HookEvent) -> Effect:

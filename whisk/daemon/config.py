@@ -83,6 +83,8 @@ class PromptTable(Table, frozen=True):
     default_answer: str = ""
     hook_limits: dict[str, Seconds] = {}
     margin: Seconds = Seconds(PromptSettings().margin)
+    detach_grace: Seconds = Seconds(PromptSettings().detach_grace)
+    orphan_grace: Seconds = Seconds(PromptSettings().orphan_grace)
 
 
 class _File(Table, frozen=True):

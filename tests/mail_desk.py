@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import gevent
+from gevent import get_hub
+from peewee import Database
 
 from tests.work_desk import Desk
 from whisk.actors.future import Future, get
+from whisk.actors.journal import JournalHandle
 from whisk.actors.mail_effect import WorkEffects
 from whisk.actors.mailbox import MailboxActor
 from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
@@ -20,6 +24,7 @@ from whisk.mail.address import parse_address
 from whisk.mail.delivery import want
 from whisk.mail.message import MailMessage, SendMailRequest
 from whisk.mail.thread import LoopGuard, ReplyMailRequest
+from whisk.storage.database import Store
 from whisk.storage.mail_delivery import Delivery
 from whisk.storage.mail_list import MailFilter, select
 
@@ -35,6 +40,23 @@ def until(condition: Callable[[], bool]) -> None:
         gevent.sleep(0.0005)
 
 
+class Gate:
+    """A write that keeps the writing thread until it is opened."""
+
+    def __init__(self, journal: JournalHandle) -> None:
+        self._entered = threading.Event()
+        self._opened = threading.Event()
+        journal.write.tell(self._wait)
+        get_hub().threadpool.apply(self._entered.wait, (SECONDS,))
+
+    def open(self) -> None:
+        self._opened.set()
+
+    def _wait(self, _db: Database) -> None:
+        self._entered.set()
+        self._opened.wait(SECONDS)
+
+
 class MailDesk(Desk):
     def __init__(self, system: ActorSystem, path: Path, guard: LoopGuard | None = None) -> None:
         self.guard = guard
@@ -45,10 +67,10 @@ class MailDesk(Desk):
         self.supervisor = system.spawn(SupervisorActor, self.store, name="supervisor", handle=SupervisorHandle)
         self.post_office = self.open_post_office()
 
-    def open_post_office(self) -> PostOfficeHandle:
+    def open_post_office(self, store: Store | None = None) -> PostOfficeHandle:
         return self.system.spawn(
             PostOfficeActor,
-            self.store,
+            store or self.store,
             self.journal,
             self.supervisor,
             self.events,

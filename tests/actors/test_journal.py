@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from gevent.event import Event
 from peewee import Database
 
+from tests.mail_desk import Gate
 from whisk.actors.future import get, wait
 from whisk.actors.journal import JournalActor, JournalHandle
 from whisk.actors.system import ActorSystem
@@ -41,35 +41,13 @@ def texts(store: Store) -> list[str]:
     return store.read(lambda db: [text for (text,) in db.execute_sql("SELECT text FROM note ORDER BY id")])
 
 
-class Gate:
-    """A write that holds the writing thread until it is opened."""
-
-    def __init__(self) -> None:
-        self.entered = threading.Event()
-        self._opened = threading.Event()
-
-    def __call__(self, _db: Database) -> None:
-        self.entered.set()
-        self._opened.wait(20)
-
-    def open(self) -> None:
-        self._opened.set()
-
-
-def hold(journal: JournalHandle) -> Gate:
-    gate = Gate()
-    journal.write.tell(gate)
-    gevent.get_hub().threadpool.apply(gate.entered.wait, (20,))
-    return gate
-
-
 def test_the_reply_comes_after_the_commit(journal: JournalHandle, store: Store) -> None:
     assert get(journal.write.remote(put("a"))) == 1
     assert texts(store) == ["a"]
 
 
 def test_what_queues_up_behind_one_group_is_one_group(journal: JournalHandle, store: Store) -> None:
-    gate = hold(journal)
+    gate = Gate(journal)
     replies = [journal.write.remote(put(str(i))) for i in range(100)]
     gate.open()
     assert get(replies, 20) == list(range(1, 101))
@@ -83,7 +61,7 @@ def test_a_refused_write_is_its_callers_alone(journal: JournalHandle, store: Sto
         put("half")(db)
         raise ConflictError("someone else was first")
 
-    gate = hold(journal)
+    gate = Gate(journal)
     replies = [journal.write.remote(write) for write in (put("a"), refuse, put("b"))]
     gate.open()
     wait(replies, num_returns=3, timeout=20)
@@ -92,7 +70,7 @@ def test_a_refused_write_is_its_callers_alone(journal: JournalHandle, store: Sto
 
 
 def test_the_hub_goes_on_while_the_disk_is_busy(journal: JournalHandle) -> None:
-    gate = hold(journal)
+    gate = Gate(journal)
     reply = journal.write.remote(put("a"))
     gevent.sleep(0)
     assert not reply.done()
@@ -102,7 +80,7 @@ def test_the_hub_goes_on_while_the_disk_is_busy(journal: JournalHandle) -> None:
 
 def test_beyond_its_bound_the_queue_refuses_and_keeps_what_it_has(system: ActorSystem, store: Store) -> None:
     journal = system.spawn(JournalActor, store, queue_limit=5, name="journal", handle=JournalHandle)
-    gate = hold(journal)
+    gate = Gate(journal)
     replies = [journal.write.remote(put(str(i))) for i in range(8)]
     wait(replies, num_returns=3, timeout=20)
     assert [type(reply.error()) for reply in replies] == [type(None)] * 5 + [BusyError] * 3
@@ -113,7 +91,7 @@ def test_beyond_its_bound_the_queue_refuses_and_keeps_what_it_has(system: ActorS
 
 def test_stopping_writes_what_is_queued_and_refuses_what_comes_after(system: ActorSystem, store: Store) -> None:
     journal = system.spawn(JournalActor, store, name="journal", handle=JournalHandle)
-    gate = hold(journal)
+    gate = Gate(journal)
     replies = [journal.write.remote(put(str(i))) for i in range(20)]
     stopped = system.stop("journal")
     late = journal.write.remote(put("late"))
@@ -127,7 +105,7 @@ def test_stopping_writes_what_is_queued_and_refuses_what_comes_after(system: Act
 
 def test_a_restarted_journal_goes_on_with_what_was_queued(system: ActorSystem, store: Store) -> None:
     journal = system.spawn(JournalActor, store, name="journal", restart="permanent", handle=JournalHandle)
-    gate = hold(journal)
+    gate = Gate(journal)
     replies = [journal.write.remote(put("a"))]
     restarted = system.restart("journal")
     replies.append(journal.write.remote(put("b")))
@@ -141,7 +119,7 @@ def test_a_restarted_journal_goes_on_with_what_was_queued(system: ActorSystem, s
 
 def test_a_killed_journal_tells_who_waits_and_lets_its_thread_finish(system: ActorSystem, store: Store) -> None:
     journal = system.spawn(JournalActor, store, name="journal", handle=JournalHandle)
-    gate = hold(journal)
+    gate = Gate(journal)
     reply = journal.write.remote(put("a"))
     gevent.sleep(0)
     gone = Event()

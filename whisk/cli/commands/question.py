@@ -9,7 +9,7 @@ from whisk.cli.argument import Arguments
 from whisk.cli.client import Waiting, path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
-from whisk.cli.failure import OK, REFUSED, UnreachableError, UsageError
+from whisk.cli.failure import OK, REFUSED, RefusedError, UnreachableError, UsageError
 from whisk.cli.person import actor
 
 _WAIT_SECONDS = 600.0
@@ -77,8 +77,10 @@ def _await_answer(context: Context, args: Arguments, question: dict[str, Any], s
             question = context.client.get(
                 route, {"timeoutMs": max(1, round(leg * 1000))}, timeout=leg + 10, waiting=reminder
             )
-        except UnreachableError:
-            if deadline - time.monotonic() < _RETRY_SECONDS:
+        except (UnreachableError, RefusedError) as error:
+            # A daemon that stops says 503, one that is not up yet nothing at all; its successor knows the question.
+            gone = isinstance(error, UnreachableError) or error.status == 503
+            if not gone or deadline - time.monotonic() < _RETRY_SECONDS:
                 raise
             _pause()
     answered = question.get("status") == "answered"

@@ -103,10 +103,12 @@ def test_a_launched_run_has_a_session_made_for_it(desk: Desk) -> None:
     assert desk.state(item) == "running"
 
 
-def test_a_shell_gets_no_bridge(desk: Desk) -> None:
-    desk.start(desk.item(), launch=True, agent_profile_id="plain-shell")
-    assert desk.launches[0][0].initial_pty is not None
-    assert desk.launches[0][0].initial_pty.agent_bridge is None
+def test_a_shell_gets_no_bridge_and_no_text_of_the_item_to_run_as_commands(desk: Desk) -> None:
+    run = desk.start(desk.item(), launch=True, agent_profile_id="plain-shell")
+    order = desk.launches[0][0].initial_pty
+    assert order is not None
+    assert (order.agent_bridge, order.prompt) == (None, "")
+    assert run.prompt_snapshot
 
 
 def test_a_launch_that_is_refused_fails_the_run_and_says_why(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from whisk.actors.actor import Actor
 from whisk.actors.handle import Handle, Method
 from whisk.actors.work_services import WorkServices
 from whisk.errors import NotFoundError, RefusedError, WhiskError
-from whisk.profiles.profile import Profile, choose
+from whisk.profiles.profile import PLAIN_SHELL, Profile, choose
 from whisk.storage import item as item_storage
 from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
@@ -210,7 +210,8 @@ def _session(
         project_id=project.id,
         initial_pty=StartPtyOptions(
             agent_profile_id=profile.id,
-            prompt=run.prompt_snapshot,
+            # Typed into a shell, the words of whoever wrote the work item would be run as commands.
+            prompt="" if profile.id == PLAIN_SHELL else run.prompt_snapshot,
             system_prompt=system_prompt,
             agent_bridge=AgentBridgeOptions(enabled=True, provider=hooks) if hooks else None,
         ),

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whisk.clock import Instant
 from whisk.errors import InvalidError, TooLargeError, WhiskError
-from whisk.mail.message import MAIL_TYPES, Draft, SendMailRequest, compose
-from whisk.values import decode
+from whisk.mail.address import MailAddress
+from whisk.mail.message import MAIL_TYPES, Draft, MailMessage, SendMailRequest, compose
+from whisk.values import decode, encode
 
 
 def draft(**fields: Any) -> Draft:
@@ -129,3 +131,12 @@ def test_any_subject_and_body_are_kept_whole_or_refused(subject: str, body: str)
         assert not subject.strip() or "\0" in subject + body or len(subject.encode("utf-8", "replace")) > 240
     else:
         assert (found.subject, found.body or "") == (subject, body)
+
+
+def test_a_message_without_a_payload_is_json_and_reads_back() -> None:
+    here = MailAddress(kind="run", id="a")
+    message = MailMessage(
+        id="m", thread_id="m", from_=here, recipients=(), type="status", priority="normal", created_at=Instant(1)
+    )
+    assert b"payload" not in encode(message)
+    assert decode(encode(message), MailMessage) == message

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from gevent import socket
 
-from tests.work_desk import Desk
-from whisk.actors.supervisor import SupervisorActor, SupervisorHandle
+from tests.mail_desk import MailDesk
 from whisk.actors.system import ActorSystem
 from whisk.clock import ManualClock
 from whisk.http.api import Api, Build
@@ -123,24 +122,23 @@ def make_api(**parts: Any) -> Api:
 
 
 @pytest.fixture
-def desk(system: ActorSystem, tmp_path: Path) -> Iterator[Desk]:
-    """Real actors of work, journal and events over a database file."""
-    desk = Desk(system, tmp_path / "whisk.sqlite3")
+def desk(system: ActorSystem, tmp_path: Path) -> Iterator[MailDesk]:
+    """Real actors of work, mail, journal and events over a database file."""
+    desk = MailDesk(system, tmp_path / "whisk.sqlite3")
     yield desk
     desk.system.close(timeout=5.0)
     desk.store.close()
 
 
 @pytest.fixture
-def parts(desk: Desk) -> dict[str, Any]:
+def parts(desk: MailDesk) -> dict[str, Any]:
     """The parts of an `Api` over that desk."""
-    supervisor = desk.system.spawn(SupervisorActor, desk.store, name="supervisor", handle=SupervisorHandle)
     return {
         "system": desk.system,
         "store": desk.store,
         "journal": desk.journal,
         "events": desk.events,
-        "supervisor": supervisor,
+        "supervisor": desk.supervisor,
         "work": desk.work,
         "sessions": desk.sessions(),
     }

@@ -77,6 +77,19 @@ class Watch:
             self._on_gone()
 
 
+def is_gone(environ: dict[str, Any]) -> bool:
+    """Whether the client has hung up by now; for a last look before giving away what cannot be given twice."""
+    socket = getattr(environ.get("whisk.socket"), "_sock", None)
+    if socket is None:
+        return False
+    try:
+        return not socket.recv(1, native.MSG_PEEK | native.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 def wait(environ: dict[str, Any], future: Future[T], timeout: float | None) -> T:
     """The value of `future`, or its error raised; blocks this greenlet at most `timeout` seconds (`None`: for ever).
 

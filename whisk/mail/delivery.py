@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from whisk.clock import Instant
-from whisk.errors import InvalidError
+from whisk.errors import InvalidError, TooLargeError
 from whisk.mail.address import MailAddress, unique
 from whisk.mail.message import MailMessage, MailType, parse_type
 from whisk.mail.selector import concrete
 from whisk.values import Record
 
+# Addresses that one reader may wait at.
+ADDRESS_LIMIT = 100
 # Seconds for which a claimed message may stay unconfirmed.
 MAX_LEASE = 600.0
 
@@ -76,9 +78,11 @@ def want(
     claim: float = 0.0,
     wait: bool = False,
 ) -> Want:
-    """A checked `Want`; `claim` is the lease in seconds, 0 for none. Raises `InvalidError`."""
+    """A checked `Want`; `claim` is the lease in seconds, 0 for none. Raises `InvalidError`, `TooLargeError`."""
     if not addresses:
         raise InvalidError("mail check recipient required", field="to")
+    if len(addresses) > ADDRESS_LIMIT:
+        raise TooLargeError(f"a reader waits at up to {ADDRESS_LIMIT} addresses", field="to", limit=ADDRESS_LIMIT)
     if ack and claim:
         raise InvalidError("ack and claim exclude each other: a claim is acked when it is confirmed", field="claim")
     if claim < 0 or claim > MAX_LEASE:

@@ -26,7 +26,8 @@ KEY_LIMIT = 200
 REFERENCE_LIMIT = 200
 RECIPIENT_LIMIT = 1_000
 
-CONTEXT = ("project_id", "work_item_id", "run_id", "session_id", "pty_id", "dispatch_id")
+# One object for all: only the very default is left out of the JSON, and an empty `Raw` in it would be no JSON.
+NO_PAYLOAD = Raw()
 
 
 class MailRecipient(Record, frozen=True):
@@ -53,7 +54,7 @@ class MailMessage(Record, frozen=True, kw_only=True):
     priority: str
     subject: str | None = None
     body: str | None = None
-    payload: Raw = Raw()
+    payload: Raw = NO_PAYLOAD
     project_id: str | None = None
     work_item_id: str | None = None
     run_id: str | None = None
@@ -74,7 +75,7 @@ class SendMailRequest(Record, frozen=True, kw_only=True):
     priority: str | None = None
     subject: str | None = None
     body: str | None = None
-    payload: Raw = Raw()
+    payload: Raw = NO_PAYLOAD
     thread_id: str | None = None
     reply_to_id: str | None = None
     project_id: str | None = None

@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from whisk.errors import RefusedError
 from whisk.mail.address import MailAddress
-from whisk.mail.message import SUBJECT_LIMIT, MailMessage, SendMailRequest
+from whisk.mail.message import NO_PAYLOAD, SUBJECT_LIMIT, MailMessage, SendMailRequest
 from whisk.values import Record
 
 
@@ -19,7 +19,7 @@ class ReplyMailRequest(Record, frozen=True):
     priority: str | None = None
     subject: str | None = None
     body: str | None = None
-    payload: Raw = Raw()
+    payload: Raw = NO_PAYLOAD
     idempotency_key: str | None = None
     strict: bool = False
 

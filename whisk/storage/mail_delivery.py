@@ -42,17 +42,12 @@ class OpenClaim(NamedTuple):
 
 
 def find_next(db: Database, want: Want) -> Delivery | None:
-    """The oldest available message for any of the wanted addresses. Changes nothing."""
-    best: tuple[int, str] | None = None
-    for address in want.addresses:
-        # One step into the index per address; a single query over all of them would sort every unread row.
-        seq = _oldest(db, str(address), want)
-        if seq is not None and (best is None or seq < best[0]):
-            best = (seq, str(address))
-    if best is None:
-        return None
-    (message,) = messages(db, run(db, f"{SELECT_MAIL} WHERE seq = ?", (best[0],)).fetchall())
-    return Delivery(message, address_of(best[1]))
+    """The oldest available message for any of the wanted addresses, for anybody when none is named. Changes nothing."""
+    if not want.addresses:
+        return _found(db, _oldest(db, None, want))
+    # One step into the index per address; a single query over all of them would sort every unread row.
+    steps = [_oldest(db, str(address), want) for address in want.addresses]
+    return _found(db, min((step for step in steps if step is not None), key=lambda step: step[0], default=None))
 
 
 def take_next(db: Database, want: Want, token: str, now: Instant) -> Delivery | None:
@@ -143,17 +138,29 @@ def mark_read(db: Database, mail_id: str, to: MailAddress | None, now: Instant) 
     return get(db, mail_id)
 
 
-def _oldest(db: Database, address: str, want: Want) -> int | None:
-    where, params = "address = ? AND read_at IS NULL AND claim IS NULL", [address]
+def _found(db: Database, step: tuple[int, str] | None) -> Delivery | None:
+    if step is None:
+        return None
+    seq, address = step
+    (message,) = messages(db, run(db, f"{SELECT_MAIL} WHERE seq = ?", (seq,)).fetchall())
+    return Delivery(message, address_of(address))
+
+
+def _oldest(db: Database, address: str | None, want: Want) -> tuple[int, str] | None:
+    tables, where = "mail_recipient", "read_at IS NULL AND claim IS NULL"
+    params: list[str] = []
+    if address is not None:
+        where += " AND address = ?"
+        params.append(address)
     if want.types:
         where += f" AND mail_recipient.type IN ({marks(want.types)})"
         params += want.types
     else:
         where += " AND mail_recipient.type <> 'heartbeat'"
-    tables = "mail_recipient"
     if want.project_id is not None:
         tables += " JOIN mail ON mail.seq = mail_seq"
         where += " AND project_id = ?"
         params.append(want.project_id)
-    row = run(db, f"SELECT mail_seq FROM {tables} WHERE {where} ORDER BY mail_seq LIMIT 1", params).fetchone()
-    return None if row is None else int(row[0])
+    query = f"SELECT mail_seq, address FROM {tables} WHERE {where} ORDER BY mail_seq LIMIT 1"
+    row = run(db, query, params).fetchone()
+    return None if row is None else (row[0], row[1])

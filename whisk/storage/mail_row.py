@@ -10,7 +10,7 @@ from peewee import BigIntegerField, BooleanField, CompositeKey, Database, Intege
 
 from whisk.clock import Instant
 from whisk.mail.address import MailAddress
-from whisk.mail.message import Draft, MailMessage, MailRecipient
+from whisk.mail.message import NO_PAYLOAD, Draft, MailMessage, MailRecipient
 from whisk.storage.statement import marks, run
 
 
@@ -149,4 +149,4 @@ def _message(row: Any, recipients: list[MailRecipient]) -> MailMessage:
 
 
 def _raw(payload: str | None) -> Raw:
-    return Raw() if payload is None else Raw(payload.encode())
+    return NO_PAYLOAD if payload is None else Raw(payload.encode())

@@ -74,16 +74,19 @@ def test_fifty_requests_at_once_never_see_each_others_data(serve: Make, connect:
         assert greenlet.value == {"name": f"n{number}", "seen": f"n{number}", "path": f"/who/n{number}"}
 
 
-def test_nagle_is_off(serve: Make, connect: Make) -> None:
+def test_nagle_is_off_and_silent_deaths_are_noticed(serve: Make, connect: Make) -> None:
     seen: list[int] = []
 
     def look(_api: Any, request: Any) -> Any:
         sock = request.environ["whisk.socket"]
         seen.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        seen.append(sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
+        if hasattr(socket, "TCP_KEEPIDLE"):
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) <= 60
         return {}
 
     connect(serve([Route("GET", "/look", look, "look")])).request("GET", "/look")
-    assert seen == [1]
+    assert seen == [1, 1]
 
 
 @pytest.mark.parametrize("path", ["/notes", "/nothing"])

@@ -45,12 +45,12 @@ DEADLINE = 10.0
 class House:
     """A journal and a keeper of bridges over one database, and hooks that call it."""
 
-    def __init__(self, system: ActorSystem, path: Path, settings: PromptSettings) -> None:
+    def __init__(self, system: ActorSystem, path: Path, settings: PromptSettings, group: int = 500) -> None:
         self.system = system
         self.announced: list[tuple[str, str]] = []
         self._changed = Event()
         self.store = Store.open(path)
-        self.journal = system.spawn(JournalActor, self.store, name="journal", handle=JournalHandle)
+        self.journal = system.spawn(JournalActor, self.store, group, name="journal", handle=JournalHandle)
         services = BridgeServices(self.store, self.journal, settings, self._announce)
         self.bridges = system.spawn(BridgesActor, services, name="bridges", handle=BridgesHandle)
         self._relays = 0
@@ -109,8 +109,8 @@ Build = Callable[..., House]
 def build(system: ActorSystem, tmp_path: Path) -> Iterator[Build]:
     made: list[House] = []
 
-    def open_house(**settings: Any) -> House:
-        house = House(system, tmp_path / "whisk.sqlite3", PromptSettings(**settings))
+    def open_house(group: int = 500, **settings: Any) -> House:
+        house = House(system, tmp_path / "whisk.sqlite3", PromptSettings(**settings), group)
         made.append(house)
         return house
 
@@ -145,8 +145,9 @@ def test_an_approval_is_announced_as_both_lists_show_it(build: Build) -> None:
     }
 
 
-def test_of_allow_and_deny_at_once_exactly_one_wins(build: Build) -> None:
-    house = build()
+@pytest.mark.parametrize("group", [1, 500])
+def test_of_allow_and_deny_at_once_exactly_one_wins(build: Build, group: int) -> None:
+    house = build(group=group)
     bridge = house.register()
     for number in range(60):
         asked = house.call(bridge, "PermissionRequest-Bash")

@@ -357,7 +357,7 @@ def test_hooks_wait_through_a_graceful_restart_and_one_that_died_meanwhile_is_or
     place: Whiskd, employ: Callable[..., Agent]
 ) -> None:
     place.env["WHISK_CONFIG"] = str(place.home / "config.toml")
-    (place.home / "config.toml").write_text('[prompts]\norphan_grace = "2s"\n')
+    (place.home / "config.toml").write_text('[prompts]\norphan_grace = "3s"\n')
     place.start()
     daemon = place
     agent = employ(daemon)
@@ -388,9 +388,11 @@ def test_allow_and_deny_posted_together_a_thousand_times_leave_one_winner(
         return word
 
     with ThreadPoolExecutor(2) as pool:
-        for number in range(1000):
-            hook = agent.hook("PermissionRequest-Bash", tool_input={"command": str(number)})
-            prompt = agent.prompt()
-            outcomes = list(pool.map(lambda word, id=prompt["id"]: post(id, word), ("allow", "deny")))
-            winner = decision(output(hook))["decision"]["behavior"]
-            assert sorted(outcomes) == sorted([f"409, won by {winner}", winner])
+        for batch in range(40):
+            names = [f"{batch}.{number}" for number in range(25)]
+            hooks = {name: agent.hook("PermissionRequest-Bash", tool_input={"command": name}) for name in names}
+            for prompt in agent.prompts(len(names)):
+                outcomes = list(pool.map(lambda word, id=prompt["id"]: post(id, word), ("allow", "deny")))
+                printed = output(hooks[prompt["toolInput"]["command"]])
+                winner = decision(printed)["decision"]["behavior"]
+                assert sorted(outcomes) == sorted([f"409, won by {winner}", winner])

@@ -56,6 +56,8 @@ class BridgeActor(Actor):
         self._request: BridgeRequest
         self._waiting: Future[str] | None = None
         self._hook = ""
+        # Answers whose outcome is being written. An actor that ended before would leave their senders without a word.
+        self._unwritten: set[Future[BridgeRequest]] = set()
 
     def on_start(self) -> None:
         self._request = self._services.store.read(lambda db: bridge_storage.REQUESTS.get(db, self._id))
@@ -67,11 +69,11 @@ class BridgeActor(Actor):
         self.timers.start("hook", grace, self._hook_gone)
 
     def on_stop(self) -> None:
-        self._let_go(UnavailableError("whiskd is stopping"))
+        self._give_up(UnavailableError("whiskd is stopping"))
 
     def on_failure(self, *reason: Any) -> None:
         # The hook's connection ends with this, and the hook comes back to the next incarnation.
-        self._let_go(UnavailableError("the request is being restarted"))
+        self._give_up(UnavailableError("the request is being restarted"))
 
     def show(self) -> BridgeRequest:
         return self._request
@@ -171,19 +173,23 @@ class BridgeActor(Actor):
         write = self._services.journal.write.options(timeout=None).remote(
             lambda db: bridge_storage.close_request(db, closed)
         )
+        self._unwritten.add(reply)
         self.pipe(write, self._closed, closed, reply)
         return reply
 
     def _closed(self, done: Future[Any], closed: BridgeRequest, reply: Future[BridgeRequest]) -> None:
         error = done.error()
+        self._unwritten.discard(reply)
         if error is None:
             self._finish(closed)
             reply.set(closed)
-            return
-        if self._request.closing is None and isinstance(error, ConflictError | GoneError):
-            # Closed by other hands than this actor's; what they said is what counts.
-            self._finish(self._services.store.read(lambda db: bridge_storage.REQUESTS.get(db, self._id)))
-        reply.set_error(error)
+        else:
+            if self._request.closing is None and isinstance(error, ConflictError | GoneError):
+                # Closed by other hands than this actor's; what they said is what counts.
+                self._finish(self._services.store.read(lambda db: bridge_storage.REQUESTS.get(db, self._id)))
+            reply.set_error(error)
+        if self._request.closing is not None and not self._unwritten:
+            self.stop()
 
     def _finish(self, closed: BridgeRequest) -> None:
         self._request = closed
@@ -192,7 +198,11 @@ class BridgeActor(Actor):
             self._waiting.set(closed.closing.output)
         self._keeper.closed.tell(closed)
         self._services.announce_request(closed)
-        self.stop()
+
+    def _give_up(self, error: Exception) -> None:
+        self._let_go(error)
+        while self._unwritten:
+            self._unwritten.pop().set_error(error)
 
     def _let_go(self, error: Exception) -> None:
         if self._waiting is not None:

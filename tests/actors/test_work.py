@@ -293,6 +293,17 @@ def test_a_gate_is_opened_and_decided_once(desk: Desk) -> None:
     assert [gate.status for gate in desk.store.read(gate_storage.select)] == ["passed"]
 
 
+def test_mail_that_is_handled_again_after_a_crash_opens_no_second_gate(desk: Desk) -> None:
+    handle = desk.work.item(desk.item().id)
+    first = get(handle.open_gate.remote(OpenGate(name="Ship?", source="mail_1")))
+    get(handle.complete_gate.remote(first.id, CompleteGate(status="passed", actor="ann")))
+    assert get(handle.open_gate.remote(OpenGate(name="Ship?", source="mail_1"))).status == "passed"
+    get(handle.open_gate.remote(OpenGate(name="Ship?", source="mail_2")))
+    get(handle.open_gate.remote(OpenGate(name="Ship?")))
+    get(handle.open_gate.remote(OpenGate(name="Ship?")))
+    assert len(desk.store.read(gate_storage.select)) == 4
+
+
 # -- crashes and restarts -------------------------------------------------------------------------------------------
 
 

@@ -45,6 +45,7 @@ class WorkEffects:
         elif message.type == "decision_gate":
             gate = OpenGate(
                 name=message.subject or message.id,
+                source=message.id,
                 run_id=message.run_id or "",
                 reason=message.body or "",
                 actor=str(message.from_),

@@ -17,7 +17,7 @@ GateStatus = Literal["pending", "passed", "failed", "overridden"]
 
 
 class GateReport(Record, frozen=True):
-    """`requested_by` and `reason` say who wanted the decision and what it is about."""
+    """`requested_by` and `reason` say who wanted the decision and what it is about, `source` which mail said so."""
 
     id: str
     project_id: str
@@ -31,12 +31,16 @@ class GateReport(Record, frozen=True):
     override_reason: str | None = None
     requested_by: str | None = None
     reason: str | None = None
+    source: str | None = None
     completed_by: str | None = None
     completed_at: Instant | None = None
 
 
 class OpenGate(Record, frozen=True):
+    """`source` is the id of what asks for the gate; asking again for the same source opens no second one."""
+
     name: str
+    source: str = ""
     run_id: str = ""
     reason: str = ""
     actor: str | None = None
@@ -63,6 +67,7 @@ def new_gate(request: OpenGate, *, gate_id: str, project_id: str, work_item_id: 
         run_id=request.run_id or None,
         requested_by=check_actor(request.actor),
         reason=check_text(request.reason, "reason", limit=REASON_LIMIT) or None,
+        source=request.source or None,
     )
 
 

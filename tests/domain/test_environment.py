@@ -35,6 +35,13 @@ def test_unknown_marks_of_claude_code_go_only_when_the_daemon_runs_inside_it() -
     assert scrub({"CLAUDE_CODE_FRESHLY_INVENTED": "1", "CLAUDECODE": "1"}) == {}
 
 
+def test_habits_of_an_outer_agent_go_with_it_and_a_persons_own_stay() -> None:
+    habits = {"NO_COLOR": "1", "PAGER": "cat", "GIT_EDITOR": "true"}
+    assert scrub(habits) == habits
+    assert scrub({**habits, "CODEX_TOOL_CALL_ID": "call_1"}) == {}
+    assert scrub({**habits, "PAGER": "less", "CLAUDECODE": "1"}) == {"PAGER": "less"}
+
+
 def test_the_context_wins_over_the_request_the_profile_and_the_daemon() -> None:
     base = {"PATH": "/usr/bin", "A": "daemon", "B": "daemon", "C": "daemon", "TERM": "dumb"}
     env = build_environment(

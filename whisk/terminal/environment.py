@@ -18,9 +18,10 @@ _OURS = re.compile(r"WHISKD?_\w*")
 
 _AGENT = re.compile(
     r"CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|EXECPATH|SSE_PORT|CHILD_SESSION|SESSION_\w+|REMOTE|REMOTE_\w+|TMUX_\w+|TASK_\w+)"
-    r"|CLAUDE_(?:PROJECT_DIR|ENV_FILE|PLUGIN_ROOT|PLUGIN_DATA|PID|SESSION_ID)"
+    r"|CLAUDE_(?:PROJECT_DIR|ENV_FILE|PLUGIN_ROOT|PLUGIN_DATA|PID|SESSION_ID|EFFORT)"
     r"|AI_AGENT"
-    r"|CODEX_(?:CI|SANDBOX|SANDBOX_\w+|SESSION_ID|THREAD_ID|INTERNAL_\w+|MANAGED_\w+|COMPANION_\w+)"
+    r"|CODEX_(?:CI|SANDBOX|SANDBOX_\w+|SESSION_ID|THREAD_ID|TOOL_CALL_ID|VERSION|APPLY_PATCH_\w+|INTERNAL_\w+)"
+    r"|CODEX_(?:MANAGED_\w+|COMPANION_\w+)"
     r"|GEMINI_(?:CLI|CLI_NO_RELAUNCH|SESSION_ID|PROJECT_DIR|CWD|PLANS_DIR|SANDBOX)"
     r"|ANTIGRAVITY_(?:AGENT|SESSION_ID|CLI\w*)"
     r"|OPENCODE|OPENCODE_(?:PID|SESSION_ID|CALLER|CLIENT|PROCESS_ROLE|RUN_ID|TERMINAL)"
@@ -35,6 +36,18 @@ _CLAUDE_CODE_SETTING = re.compile(
     r"|STOP_HOOK|SESSIONEND_HOOKS|EXPERIMENTAL|OTEL|GLOB|PLUGIN|SIMPLE|EXTRA|NEW_INIT|CERT|PERFORCE|SCROLL|RESUME"
     r"|FILE_READ|SCRIPT|DEBUG|ADDITIONAL|ACCESSIBILITY|ATTRIBUTION|BASH|NO)(?:_\w+)?"
 )
+
+# What Claude Code and Codex set for the commands they run. People set these too, so they go only beside such a mark,
+# and only with the value that the agent gives them.
+_HABITS = {
+    "COREPACK_ENABLE_AUTO_PIN": "0",
+    "GH_PAGER": "cat",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "NO_COLOR": "1",
+    "NoDefaultCurrentDirectoryInExePath": "1",
+    "PAGER": "cat",
+}
 
 _TERMINAL = re.compile(
     r"TMUX|TMUX_PANE|STY|WINDOW|ZELLIJ\w*|TERM_PROGRAM|TERM_PROGRAM_VERSION|TERM_SESSION_ID|LC_TERMINAL"
@@ -93,11 +106,14 @@ def scrub(base: Mapping[str, str]) -> dict[str, str]:
     GEMINI_API_KEY, CLAUDE_CONFIG_DIR, CLAUDE_CODE_USE_BEDROCK, VIRTUAL_ENV, …
     """
     in_claude = "CLAUDECODE" in base
+    in_agent = any(_AGENT.fullmatch(name) for name in base)
     kept = {}
     for name, value in base.items():
         if any(pattern.fullmatch(name) for pattern in _DROPPED):
             continue
         if in_claude and _CLAUDE_CODE.fullmatch(name) and not _CLAUDE_CODE_SETTING.fullmatch(name):
+            continue
+        if in_agent and _HABITS.get(name) == value:
             continue
         kept[name] = value
     return kept

@@ -52,7 +52,7 @@ def test_clear_forgets_work_and_its_actors(call: Call, desk: Desk) -> None:
     }
     for path in ("/v1/projects", "/v1/work-items", "/v1/work-item-runs", "/v1/questions", "/v1/gate-reports"):
         assert call("GET", path).json == []
-    assert {name.partition(":")[0] for name in desk.system.names()} == {"journal", "events", "supervisor"}
+    assert not [name for name in desk.system.names() if ":" in name]
     assert desk.item().number == 1
 
 

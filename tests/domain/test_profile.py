@@ -232,11 +232,10 @@ def test_a_custom_profile_that_cannot_work_is_refused_by_name(
         custom_profile(profile_id, table)
 
 
-def test_a_profile_without_a_place_for_a_prompt_refuses_one() -> None:
+def test_a_program_that_asks_for_its_work_itself_is_not_given_the_prompt() -> None:
     profile = custom_profile("x", {"argv": ["x"], "prompt_injection": "none"})
-    assert launch(profile, "", "ignored", ENVIRON).argv == ("x",)
-    with pytest.raises(RefusedError, match="takes no prompt"):
-        launch(profile, "P", "", ENVIRON)
+    assert launch(profile, "P", "S", ENVIRON) == launch(profile, "", "", ENVIRON)
+    assert launch(profile, "P", "S", ENVIRON).argv == ("x",)
 
 
 def test_detection_looks_each_command_up_once_and_gives_paths() -> None:

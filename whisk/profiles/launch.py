@@ -31,14 +31,13 @@ class Launch(Record, frozen=True):
 def launch(profile: Profile, prompt: str, system_prompt: str, environ: Mapping[str, str]) -> Launch:
     """`environ` is where `${NAME}` is looked up, and whose PATH the child's is made from.
 
-    Raises `RefusedError` when the profile needs a variable that is not set, or takes no prompt but is given one;
-    `TooLargeError` and `InvalidError` for a prompt that no argument can hold.
+    A profile whose mode is `none` is not given the prompt: its program asks for its work itself. Raises `RefusedError`
+    when the profile needs a variable that is not set; `TooLargeError` and `InvalidError` for a prompt that no argument
+    can hold.
     """
     check_text(prompt, "prompt", limit=_ARGUMENT_LIMIT)
     check_text(system_prompt, "systemPrompt", limit=_ARGUMENT_LIMIT)
     mode = profile.info.prompt_injection_mode
-    if prompt and mode == "none":
-        raise RefusedError(f"profile {profile.id} takes no prompt", profile=profile.id)
     if system_prompt and profile.system == "prompt":
         prompt = f"{system_prompt}\n\n{prompt}" if prompt else system_prompt
     fill = _Filler(profile, prompt, system_prompt, environ)

@@ -77,7 +77,10 @@ class Profile(Record, frozen=True):
 
 
 class ProfileTable(Record, frozen=True, forbid_unknown_fields=True, rename=None):
-    """`[profiles.<id>]` of the config file. A `{prompt}` in `argv` is enough; the rest has defaults."""
+    """`[profiles.<id>]` of the config file. A `{prompt}` in `argv` is enough; the rest has defaults.
+
+    `prompt_injection = "none"` is for a program that is not given its prompt but asks whisk for its work.
+    """
 
     argv: tuple[Argument, ...]
     provider: str = ""

@@ -135,7 +135,7 @@ class _Attachment:
 
 
 def _left(api: Api, outcome: HookOutcome) -> float:
-    return api.clock.now().seconds_until(outcome.expires_at) if outcome.expires_at is not None else 0.0
+    return api.system.clock.now().seconds_until(outcome.expires_at) if outcome.expires_at is not None else 0.0
 
 
 def provider_of(api: Api, named: str, bridge_id: str) -> str:

@@ -72,13 +72,19 @@ class SessionBook:
                 call = handle.start_pty.options(timeout=START_SECONDS)
                 started = get(call.remote(pane.id, request.initial_pty, context), timeout=START_SECONDS)
             except WhiskError:
-                handle.close.tell()
+                self._undo(handle)
                 raise
             created = msgspec.structs.replace(
                 created, session=started.session, pty_id=started.pty_id, main_pty_id=started.pty_id
             )
         self.services.changed(session.id)
         return created
+
+    def _undo(self, session: SessionHandle) -> None:
+        try:
+            get(session.close.options(timeout=CLOSE_SECONDS).remote(), timeout=CLOSE_SECONDS)
+        except WhiskError as error:
+            self.system.log.warning("an empty session was left", session=session.name, error=error.message)
 
     def sessions(self, project_id: str | None = None) -> list[Session]:
         """Oldest first."""

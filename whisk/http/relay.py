@@ -25,7 +25,7 @@ from whisk.http.client_gone import ClientGoneError
 from whisk.http.route import Request
 from whisk.ids import new_id
 
-HEARTBEAT = 5.0
+HEARTBEAT = 15.0
 STORE_SECONDS = 10.0
 _LARGE = 256 * 1024
 

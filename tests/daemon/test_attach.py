@@ -262,3 +262,16 @@ def test_a_restart_of_the_daemon_is_hardly_seen(daemon: Whiskd, tmp_path: Path) 
         person.ends()
     finally:
         person.child.close(force=True)
+
+
+@pytest.mark.slow
+def test_a_daemon_that_stays_away_is_said_and_the_terminal_is_given_back(daemon: Whiskd, tmp_path: Path) -> None:
+    body = {"rootDir": str(tmp_path), "initialPty": {"command": "/bin/sh", "args": ["-c", ECHO], "exec": True}}
+    person = Person(daemon, daemon.post("/v1/sessions", body)["ptyId"])
+    try:
+        person.sees("up")
+        daemon.stop()
+        assert b"the terminal goes on without you" in person.ends(3)
+    finally:
+        person.child.close(force=True)
+        daemon.start()

@@ -105,8 +105,7 @@ class SessionBook:
 
     def ptys(self) -> list[PtyInfo]:
         """The terminals of the sessions that there are, oldest first."""
-        known = {session.id for session in self.sessions()}
-        records = [r for r in self.services.store.read(terminal_storage.select) if r.session_id in known]
+        records = self.services.store.read(storage.select_terminals)
         handles = [self.system.find(f"pty:{record.id}", handle=PtyHandle) for record in records]
         asked = [handle.info.remote() if handle is not None else None for handle in handles]
         pending = [ask for ask in asked if ask is not None]

@@ -7,6 +7,8 @@ from peewee import BigIntegerField, Database, Model, TextField
 from whisk.clock import Instant
 from whisk.errors import NotFoundError
 from whisk.storage.migration import Migration
+from whisk.storage.terminal import TerminalRow
+from whisk.terminal.pty import PtyRecord
 from whisk.values import decode, encode
 from whisk.work.session import Session
 
@@ -69,6 +71,16 @@ def select(db: Database, project_id: str | None = None) -> list[Session]:
     if project_id is not None:
         query = query.where(SessionRow.project_id == project_id)
     return [decode(doc, Session) for (doc,) in query.tuples().execute(db)]
+
+
+def select_terminals(db: Database) -> list[PtyRecord]:
+    """The terminals of the sessions that there are, oldest first."""
+    query = (
+        TerminalRow.select(TerminalRow.doc)
+        .where(TerminalRow.session_id.in_(SessionRow.select(SessionRow.id)))
+        .order_by(TerminalRow.created_at, TerminalRow.id)
+    )
+    return [decode(doc, PtyRecord) for (doc,) in query.tuples().execute(db)]
 
 
 def _unknown(session_id: str) -> NotFoundError:

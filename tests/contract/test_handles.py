@@ -43,5 +43,6 @@ def test_a_handle_names_exactly_the_messages_of_its_actor(actor: type[Actor], ha
 
 def test_every_actor_of_the_daemon_has_a_handle() -> None:
     _load()
-    ours = {cls.__name__ for cls in _below(Actor) if cls.__module__.startswith("whisk.")}
+    # A class that others build on is half of an actor.
+    ours = {c.__name__ for c in _below(Actor) if c.__module__.startswith("whisk.") and not c.__subclasses__()}
     assert ours == {actor.__name__ for actor, _ in _pairs()}

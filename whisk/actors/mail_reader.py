@@ -30,7 +30,7 @@ MAILBOX_IDLE = 60.0
 _RETRY = 0.2
 
 
-class ReadersActor(Actor):
+class MailReaders(Actor):
     """Base of `PostOfficeActor`. No message blocks it: what takes time has a greenlet of its own."""
 
     def __init__(self, store: Store, journal: JournalHandle, events: EventsHandle) -> None:

@@ -16,7 +16,7 @@ from whisk.actors.future import Future, get
 from whisk.actors.handle import Handle, Method
 from whisk.actors.journal import JournalHandle
 from whisk.actors.mail_effect import MailEffects, effect_of
-from whisk.actors.mail_reader import ReadersActor
+from whisk.actors.mail_reader import MailReaders
 from whisk.actors.mail_ticket import Ticket
 from whisk.actors.mailbox import MailboxHandle
 from whisk.actors.supervisor import SupervisorHandle
@@ -35,7 +35,7 @@ from whisk.storage.mail_delivery import Delivery
 _PASSING = (UnavailableError, BusyError, DeadlineError, ActorCrashedError)
 
 
-class PostOfficeActor(ReadersActor):
+class PostOfficeActor(MailReaders):
     """Named `post-office`; mailboxes are its children."""
 
     def __init__(

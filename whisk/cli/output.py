@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -57,7 +58,7 @@ class Output:
     """Stdout for results, stderr for everything said beside them."""
 
     def __init__(self, env: Mapping[str, str], stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
-        self.stdout = stdout or sys.stdout
+        self.stdout = stdout or _buffered(sys.stdout)
         self.stderr = stderr or sys.stderr
         self.is_tty = self.stdout.isatty()
         self.colours = self.is_tty and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
@@ -157,6 +158,19 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def _buffered(stream: TextIO) -> TextIO:
+    """Under PYTHONUNBUFFERED, Python hands a write to the kernel once and forgets what a closing pipe left of it.
+
+    A buffer in between writes all of it or raises, and what is acknowledged after a flush has really been said.
+    """
+    raw = getattr(stream, "buffer", None)
+    if not isinstance(raw, io.RawIOBase):
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), stream.encoding, stream.errors, newline="", line_buffering=stream.isatty()
+    )
 
 
 def prepare(stream: TextIO) -> None:

@@ -96,10 +96,21 @@ def test_cut_counts_cells() -> None:
     assert cut("abc", 3) == "abc"
 
 
-def test_shrink_takes_from_the_flexible_columns_first() -> None:
-    widths = [10, 40, 40]
-    shrink(widths, [2, 1], 40)
-    assert widths == [10, 22, 8]
+@pytest.mark.parametrize(
+    ("first", "room", "left"),
+    [
+        ([3], 80, [10, 20, 40, 10]),
+        ([3], 60, [10, 20, 22, 8]),
+        ([2, 3], 80, [10, 20, 25, 25]),
+        ([2, 3], 40, [10, 14, 8, 8]),
+        ([3], 20, [10, 3, 3, 4]),
+        ([3], 5, [10, 1, 1, 1]),
+    ],
+)
+def test_the_widest_of_the_flexible_columns_gives_way_first(first: list[int], room: int, left: list[int]) -> None:
+    widths = [10, 20, 40, 40]
+    shrink(widths, first, room)
+    assert widths == left
 
 
 def test_colours_need_a_terminal_and_consent() -> None:

@@ -42,7 +42,7 @@ def test_the_demo_plays_and_cleans_up(place: Whiskd, folder: str) -> None:
     assert "$ whisk prompt resolve" in story
     assert '"permissionDecision":"allow"' in story
     assert "reviewer: took handoff 'Please review'" in story
-    assert re.search(r"no process and no file is left; it took \d+\.\d s", story)
+    assert re.search(r"No process and no file is left\. It took \d+\.\d s", story)
     assert os.listdir(folder) == []
     os.rmdir(folder)
     assert processes_in(folder) == []

@@ -115,9 +115,8 @@ class Output:
         lines = [list(header), *([one_line(_shown(cell)) for cell in row] for row in rows)]
         widths = [max(width(line[column]) for line in lines) for column in range(len(header))]
         if (columns := self.columns) is not None:
-            order = [header.index(name) for name in flexible] if flexible else [len(header) - 1]
-            order += [column for column in range(len(header) - 1, 0, -1) if column not in order]
-            shrink(widths, order, columns - _GAP * (len(header) - 1))
+            first = [header.index(name) for name in flexible] if flexible else [len(header) - 1]
+            shrink(widths, first, columns - _GAP * (len(header) - 1))
         for line in lines:
             cells = [cut(cell, limit) for cell, limit in zip(line, widths, strict=True)]
             padded = [cell + " " * (limit - width(cell)) for cell, limit in zip(cells, widths, strict=True)]
@@ -144,12 +143,18 @@ class Output:
         self.stdout.write(text)
 
 
-def shrink(widths: list[int], order: Sequence[int], room: int) -> None:
-    """Make `widths` sum to at most `room` where that is possible, taking from the columns in `order`."""
-    for least in (_NARROWEST, 1):
-        for column in order:
-            if (excess := sum(widths) - room) > 0:
-                widths[column] = max(min(widths[column], least), widths[column] - excess)
+def shrink(widths: list[int], first: Sequence[int], room: int) -> None:
+    """Make `widths` sum to at most `room` where that is possible, always taking from the widest.
+
+    The columns in `first` give way before the others do; column 0, which holds the id, never does.
+    """
+    others = list(range(1, len(widths)))
+    for columns, least in ((list(first), _NARROWEST), (others, _NARROWEST), (others, 1)):
+        while sum(widths) > room and columns:
+            widest = max(columns, key=lambda column: widths[column])
+            if widths[widest] <= least:
+                break
+            widths[widest] -= 1
 
 
 def _shown(value: object) -> str:

@@ -15,6 +15,7 @@ from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.demo import question
 from whisk.cli.demo.stage import Stage
+from whisk.cli.demo.story import Story
 from whisk.cli.failure import OK, CommandError
 from whisk.cli.process import wait_until
 
@@ -23,7 +24,8 @@ _ANSWER = "JSON lines"
 
 def demo(context: Context, args: Arguments) -> int:
     began = time.monotonic()
-    stage = Stage(context.env, context.out)
+    story = Story(context.out, whole_ids=args.flag("keep"))
+    stage = Stage(context.env, story)
     kept = False
     try:
         context.out.line("Two agents, a task, a question and its answer. Everything happens in a private daemon in")
@@ -33,10 +35,10 @@ def demo(context: Context, args: Arguments) -> int:
             kept = True
             _say_how(stage)
             return OK
-        stage.chapter("The end: daemon, agents and files are gone")
+        story.chapter("The end: daemon, agents and files are gone")
         stage.stop()
         stage.remove()
-        stage.note(f"no process and no file is left; it took {time.monotonic() - began:.1f} s")
+        story.note(f"No process and no file is left. It took {time.monotonic() - began:.1f} s.")
         return OK
     except CommandError as error:
         raise CommandError(f"the demo went wrong: {error}{_log_tail(stage)}") from None
@@ -49,39 +51,40 @@ def demo(context: Context, args: Arguments) -> int:
 
 
 def _play(stage: Stage) -> None:
+    story = stage.story
     _write_profiles(stage)
-    stage.chapter("A private whiskd starts")
-    stage.call("daemon", "start", "-addr", "127.0.0.1:0")
+    story.chapter("A private whiskd starts")
+    stage.show("daemon", "start", "-addr", "127.0.0.1:0")
 
-    stage.chapter("A project with two work items, and an agent on each, in a terminal of its own")
+    story.chapter("A project with two work items, and an agent on each, in a terminal of its own")
     root = os.path.join(stage.folder, "project")
     os.mkdir(root)
-    project = stage.call("project", "create", "-name", "Demo", "-root", root).strip()
+    project = stage.show("project", "create", "-name", "Demo", "-root", root).strip()
     builder = _start(stage, project, "Add the flag", "demo-builder")
     reviewer = _start(stage, project, "Review the flag", "demo-reviewer")
 
-    stage.chapter("You write once, to everybody who works on the project")
-    sent = _dispatch(stage, project, builder, reviewer)
-    to = sorted(recipient["address"]["id"] for recipient in sent["recipients"])
-    stage.check("who the selector meant", to, sorted([builder["id"], reviewer["id"]]))
-    stage.note(f"@project:… became {' and '.join('run:' + one for one in to)}")
+    story.chapter("You write once, to everybody who works on the project")
+    _dispatch(stage, project, builder, reviewer)
 
-    stage.chapter("The builder asks a question in its hook, which waits for you")
+    story.chapter("The builder asks a question in its hook, which waits for you")
     prompt = _wait_prompt(stage)
-    stage.call("prompt", "list")
-    stage.call("prompt", "resolve", prompt["id"], "-answer", _ANSWER)
+    stage.show("prompt", "list")
+    stage.show("prompt", "resolve", prompt["id"], "-answer", _ANSWER)
 
-    stage.chapter("The answer reached the agent, and the agents finished among themselves")
+    story.chapter("The answer reaches the agent, and the agents finish among themselves")
     _wait_screen(stage, reviewer["ptyId"], "reviewer: done")
     _wait_screen(stage, builder["ptyId"], "builder: done")
     for run in (builder, reviewer):
-        _show_screen(stage, run["ptyId"])
-    _check_hook(stage, builder["ptyId"])
+        story.command(["session", "pty", "output", "-plain", run["ptyId"]])
+        story.screen(stage.call("session", "pty", "output", "-plain", run["ptyId"]))
+    story.note("The hook's answer, byte for byte as Claude Code expects it:")
+    story.whole(_hook_output(stage, builder["ptyId"]))
 
-    stage.chapter("What is on record")
-    stage.call("mail", "list", "-project", project)
-    stage.call("run", "list")
-    _check_record(stage, project, builder, reviewer)
+    story.chapter("What is on record")
+    stage.show("mail", "list")
+    stage.show("run", "list")
+    _check_record(stage, builder, reviewer)
+    story.note("Both runs are completed since their agents said so: a worker_done from a run's own address ends it.")
 
 
 def _write_profiles(stage: Stage) -> None:
@@ -95,24 +98,23 @@ def _write_profiles(stage: Stage) -> None:
 
 
 def _start(stage: Stage, project: str, title: str, profile: str) -> dict[str, Any]:
-    item = stage.call("work-item", "create", "-project", project, "-title", title).split()[0]
-    arguments = ["run", "start", "-work-item", item, "-preset", "writer", "-agent-profile", profile]
-    run: dict[str, Any] = json.loads(stage.call(*arguments, "-json", show=False))
-    stage.out.styled("   " + stage.out.style(f"$ whisk {shlex.join(arguments)}", "36"))
-    stage.note(f"{run['id']}  in terminal {run['ptyId']}")
+    item = stage.show("work-item", "create", "-project", project, "-title", title).split()[0]
+    started = stage.show("run", "start", "-work-item", item, "-preset", "writer", "-agent-profile", profile)
+    run_id = started.split()[0]
+    run: dict[str, Any] = next(run for run in stage.json("run", "list", "-work-item", item) if run["id"] == run_id)
     return run
 
 
-def _dispatch(stage: Stage, project: str, builder: dict[str, Any], reviewer: dict[str, Any]) -> dict[str, Any]:
-    payload = json.dumps({"reviewer": f"run:{reviewer['id']}", "builder": f"run:{builder['id']}"})
-    sent: dict[str, Any] = json.loads(
-        stage.call(
-            "mail", "send", "-from", f"project:{project}", "-to", f"@project:{project}", "-type", "dispatch",
-            "-subject", "Add a flag for machine-readable output", "-body", "- keep the text output as it is",
-            "-payload-json", payload, "-json",
-        )
+def _dispatch(stage: Stage, project: str, builder: dict[str, Any], reviewer: dict[str, Any]) -> None:
+    stage.show(
+        "mail", "send", "-from", f"project:{project}", "-to", f"@project:{project}", "-type", "dispatch",
+        "-subject", "Add a flag for machine-readable output", "-body", "- keep the text output as it is",
+        "-payload-json", json.dumps({"reviewer": f"run:{reviewer['id']}"}),
     )  # fmt: skip
-    return sent
+    (sent,) = stage.json("mail", "list", "-types", "dispatch")
+    to = sorted(recipient["address"]["id"] for recipient in sent["recipients"])
+    stage.check("who the selector meant", to, sorted([builder["id"], reviewer["id"]]))
+    stage.story.note(f"@project:{project} became {' and '.join('run:' + one for one in to)}.")
 
 
 def _wait_prompt(stage: Stage) -> dict[str, Any]:
@@ -130,18 +132,12 @@ def _wait_prompt(stage: Stage) -> dict[str, Any]:
 
 
 def _wait_screen(stage: Stage, pty: str, text: str) -> None:
-    stage.call("session", "pty", "expect", pty, text, "-from", "0", "-timeout", "30s", show=False)
+    stage.call("session", "pty", "expect", pty, text, "-from", "0", "-timeout", "30s")
 
 
-def _show_screen(stage: Stage, pty: str) -> None:
-    stage.out.styled("   " + stage.out.style(f"$ whisk session pty output -plain {pty}", "36"))
-    for line in stage.call("session", "pty", "output", pty, "-plain", show=False).splitlines():
-        stage.note(f"| {line}")
-
-
-def _check_hook(stage: Stage, pty: str) -> None:
-    """The hook's stdout, byte for byte as Claude Code would have read it."""
-    screen = stage.call("session", "pty", "output", pty, show=False).replace("\r\n", "\n")
+def _hook_output(stage: Stage, pty: str) -> str:
+    """The hook's stdout, after making sure that it is exactly what Claude Code reads."""
+    screen = stage.call("session", "pty", "output", pty).replace("\r\n", "\n")
     lines = [line for line in screen.splitlines() if line.startswith('{"hookSpecificOutput"')]
     asked = json.loads(question.hook_payload())["tool_input"]
     expected = {
@@ -152,28 +148,26 @@ def _check_hook(stage: Stage, pty: str) -> None:
         }
     }
     stage.check("what the hook printed", lines, [json.dumps(expected, separators=(",", ":"), ensure_ascii=False)])
+    return lines[0]
 
 
-def _check_record(stage: Stage, project: str, builder: dict[str, Any], reviewer: dict[str, Any]) -> None:
-    mail = stage.json("mail", "list", "-project", project)
-    kinds = sorted(message["type"] for message in mail)
+def _check_record(stage: Stage, builder: dict[str, Any], reviewer: dict[str, Any]) -> None:
+    kinds = sorted(message["type"] for message in stage.json("mail", "list"))
     stage.check("the mail on record", kinds, ["dispatch", "handoff", "status", "worker_done", "worker_done"])
     states = {run["id"]: run["status"] for run in stage.json("run", "list")}
-    wanted = {builder["id"]: "completed", reviewer["id"]: "completed"}
-    stage.check("how the runs ended", states, wanted)
-    stage.note("")
-    stage.note("Both runs are completed because their agents said so: a worker_done from a run's own address ends it.")
+    stage.check("how the runs ended", states, {builder["id"]: "completed", reviewer["id"]: "completed"})
 
 
 def _say_how(stage: Stage) -> None:
     state, config = stage.env["WHISK_STATE_DIR"], stage.env["WHISK_CONFIG"]
-    stage.chapter("It keeps running. To look around:")
-    stage.note(f"$ export WHISK_STATE_DIR={shlex.quote(state)} WHISK_CONFIG={shlex.quote(config)}")
-    stage.note("$ whisk actor tree -watch")
-    stage.note("$ whisk mail list")
-    stage.note("")
-    stage.note("To end it and remove everything:")
-    stage.note(f"$ whisk daemon stop -kill-ptys && rm -r {shlex.quote(stage.folder)}")
+    story = stage.story
+    story.chapter("It keeps running. To look around:")
+    story.whole(f"$ export WHISK_STATE_DIR={shlex.quote(state)} WHISK_CONFIG={shlex.quote(config)}")
+    story.whole("$ whisk actor tree -watch")
+    story.whole("$ whisk mail list")
+    story.whole("")
+    story.whole("To end it and remove everything:")
+    story.whole(f"$ whisk daemon stop -kill-ptys && rm -r {shlex.quote(stage.folder)}")
 
 
 def _log_tail(stage: Stage) -> str:

@@ -15,18 +15,18 @@ from typing import Any
 
 import psutil
 
+from whisk.cli.demo.story import Story
 from whisk.cli.failure import CommandError
-from whisk.cli.output import Output, plain
 from whisk.cli.process import wait_until
 
 _CALL_SECONDS = 60.0
 
 
 class Stage:
-    """`call` runs one command as the person would, and shows it; `close` leaves neither process nor file behind."""
+    """`show` runs a command as the person would; `stop` and `remove` leave neither process nor file behind."""
 
-    def __init__(self, env: Mapping[str, str], out: Output) -> None:
-        self.out = out
+    def __init__(self, env: Mapping[str, str], story: Story) -> None:
+        self.story = story
         # Short, for a unix socket must fit below it.
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="whisk-demo-"))
         kept = {name: value for name, value in env.items() if not name.startswith("WHISK")}
@@ -35,7 +35,6 @@ class Stage:
             "WHISK_CONFIG": os.path.join(self.folder, "config.toml"),
             "PYTHONPATH": _python_path(env),
         }
-        self._chapter = 0
 
     def write(self, name: str, text: str) -> str:
         """Write a file of the stage and return its path."""
@@ -44,21 +43,15 @@ class Stage:
             file.write(text)
         return path
 
-    def chapter(self, title: str) -> None:
-        self._chapter += 1
-        self.out.styled("")
-        self.out.styled(self.out.style(f"{self._chapter}. {title}", "1"))
-        self.out.flush()
+    def show(self, *arguments: str) -> str:
+        """`call`, told as a part of the story."""
+        self.story.command(arguments)
+        printed = self.call(*arguments)
+        self.story.printed(printed)
+        return printed
 
-    def note(self, text: str) -> None:
-        self.out.line(f"   {text}")
-        self.out.flush()
-
-    def call(self, *arguments: str, show: bool = True) -> str:
+    def call(self, *arguments: str) -> str:
         """What `whisk <arguments>` prints; raises `CommandError` when it fails."""
-        if show:
-            self.out.styled("   " + self.out.style(f"$ whisk {plain(shlex.join(arguments))}", "36"))
-            self.out.flush()
         done = subprocess.run(
             [sys.executable, "-m", "whisk.cli.main", *arguments],
             env=self.env,
@@ -70,13 +63,10 @@ class Stage:
         )
         if done.returncode != 0:
             raise CommandError(f"whisk {shlex.join(arguments)}: exit {done.returncode}: {done.stderr.strip()}")
-        if show:
-            for line in done.stdout.splitlines():
-                self.note(line)
         return done.stdout
 
-    def json(self, *arguments: str, show: bool = False) -> Any:
-        return json.loads(self.call(*arguments, "-json", show=show))
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.call(*arguments, "-json"))
 
     def check(self, what: str, found: object, wanted: object) -> None:
         """The story is only worth something if it is true."""
@@ -86,7 +76,7 @@ class Stage:
     def stop(self) -> None:
         """Stop the daemon and every terminal; raises `CommandError` when a process is left."""
         if os.path.exists(os.path.join(self.env["WHISK_STATE_DIR"], "daemon.json")):
-            self.call("daemon", "stop", "-kill-ptys", show=False)
+            self.call("daemon", "stop", "-kill-ptys")
         if not wait_until(lambda: not self.processes(), 5.0):
             raise CommandError(f"still running: {', '.join(self.processes())}")
 

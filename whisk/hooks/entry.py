@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from whisk.clock import Instant
 from whisk.hooks.event import HookEvent, HookKind, Option
-from whisk.hooks.payload import plain
+from whisk.hooks.payload import Payload, plain
 from whisk.hooks.provider import find_provider
 from whisk.hooks.redaction import bounded, redact, redact_text
 from whisk.ids import new_id
@@ -57,7 +57,8 @@ class AgentBridgeEvent(Record, frozen=True):
     status: Literal["pending", "read"]
     created_at: Instant
     event: HookKind
-    kind: EntryKind = "lifecycle"
+    kind: EntryKind
+    result: Result
     title: str = ""
     bridge_id: str = ""
     session_id: str = ""
@@ -72,7 +73,6 @@ class AgentBridgeEvent(Record, frozen=True):
     notification_type: str = ""
     elicitation_id: str = ""
     action: str = ""
-    result: Result = "logged"
     options: tuple[Option, ...] = ()
     answerable: bool = False
     model: str = ""
@@ -115,8 +115,13 @@ def entry_of(
         model=event.model,
         request_id=request_id,
         rule_id=rule_id,
-        raw=bounded(redact(plain(event.payload.data))),
+        raw=event.payload.kept if event.payload.kept is not None else kept_of(event.payload),
     )
+
+
+def kept_of(payload: Payload) -> dict[str, Any]:
+    """What the log keeps of a payload. Takes its time for a large one."""
+    return bounded(redact(plain(payload.data)))
 
 
 def _message(event: HookEvent, context: HookContext) -> str:

@@ -22,11 +22,15 @@ MAX_DEPTH = 100
 
 
 class Payload(Record, frozen=True):
-    """`data` is the exact object, or empty with the reason in `fault`; `notes` say what was overlooked."""
+    """`data` is the exact object, or empty with the reason in `fault`; `notes` say what was overlooked.
+
+    `kept` is what the log keeps of it, where that was made beforehand because the payload is large.
+    """
 
     data: dict[str, Any]
     fault: str | None = None
     notes: tuple[str, ...] = ()
+    kept: dict[str, Any] | None = None
 
 
 class _Text(NamedTuple):

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
+
 from whisk.actors.bridge import BridgeHandle
 from whisk.actors.bridges import BridgesHandle
 from whisk.actors.future import get
 from whisk.actors.offload import offload
 from whisk.bridges.hook import HookCall, HookOutcome
 from whisk.errors import DeadlineError, UnavailableError, WhiskError
-from whisk.hooks.entry import HookContext
+from whisk.hooks.entry import HookContext, kept_of
 from whisk.hooks.event import HookEvent
 from whisk.hooks.payload import plain_text, read_payload
 from whisk.hooks.provider import find_provider
@@ -57,9 +59,14 @@ def context_of(request: Request[Any, Any]) -> HookContext:
 def read_event(provider: str, body: bytes, override: str) -> HookEvent:
     """The event of a payload; a large one is read on another thread, so that nobody waits for it."""
     found = find_provider(provider)
-    if len(body) > _LARGE:
-        return offload(lambda: found.read(read_payload(body), override))
-    return found.read(read_payload(body), override)
+    if len(body) <= _LARGE:
+        return found.read(read_payload(body), override)
+
+    def read() -> HookEvent:
+        payload = read_payload(body)
+        return found.read(msgspec.structs.replace(payload, kept=kept_of(payload)), override)
+
+    return offload(read)
 
 
 def call_hook(

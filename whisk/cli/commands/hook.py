@@ -25,7 +25,7 @@ def log(context: Context, args: Arguments) -> None:
             each["provider"],
             each["eventName"],
             each.get("toolName"),
-            each.get("result", "logged"),
+            each["result"],
             each.get("ptyId"),
             each.get("message"),
         )

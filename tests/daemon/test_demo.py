@@ -7,8 +7,8 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> str:
+def folder() -> str:
     """Where the demo makes its own folder; short, as sockets lie below it."""
     return tempfile.mkdtemp(prefix="wd-", dir="/tmp")
 
@@ -74,6 +74,24 @@ def test_ctrl_c_in_the_demo_leaves_nothing(place: Whiskd, folder: str) -> None:
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
+    assert os.listdir(folder) == []
+    os.rmdir(folder)
+    assert processes_in(folder) == []
+
+
+def test_a_story_that_is_not_true_fails_and_cleans_up(place: Whiskd, folder: str) -> None:
+    """The teller expects another question than the agent, a process of its own, will ask."""
+    program = (
+        "import sys\nfrom whisk.cli.demo import question\nquestion.QUESTION = 'Another?'\n"
+        "from whisk.cli.main import main\nsys.exit(main(['demo']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=place.env | {"TMPDIR": folder}, capture_output=True, text=True,
+        timeout=90, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "the demo went wrong: what the prompt says: wanted 'Another?'" in done.stderr
+    assert "the end of the daemon's log" in done.stderr
     assert os.listdir(folder) == []
     os.rmdir(folder)
     assert processes_in(folder) == []

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shlex
+import subprocess
 import sys
 import time
 from typing import Any
@@ -40,7 +41,7 @@ def demo(context: Context, args: Arguments) -> int:
         stage.remove()
         story.note(f"No process and no file is left. It took {time.monotonic() - began:.1f} s.")
         return OK
-    except CommandError as error:
+    except (CommandError, OSError, subprocess.TimeoutExpired) as error:
         raise CommandError(f"the demo went wrong: {error}{_log_tail(stage)}") from None
     finally:
         if not kept and os.path.exists(stage.folder):

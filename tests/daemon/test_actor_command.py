@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.daemon.conftest import Whiskd
 
-FLOOR = ("journal", "events", "pty-host", "bridges", "post-office")
+FLOOR = ("journal", "events", "pty-host", "commands", "bridges", "post-office")
 
 
 def test_the_tree_shows_the_floor_below_the_supervisor(shared_daemon: Whiskd) -> None:

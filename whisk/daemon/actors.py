@@ -10,6 +10,7 @@ from structlog import get_logger
 
 from whisk.actors.bridge import BridgeServices
 from whisk.actors.bridges import BridgesActor, BridgesHandle
+from whisk.actors.commands import CommandsActor, CommandsHandle
 from whisk.actors.events import EventsActor, EventsHandle
 from whisk.actors.future import wait
 from whisk.actors.journal import JournalActor, JournalHandle
@@ -46,7 +47,7 @@ PHASES = (
     ("session:*",),
     ("pty:*",),
     ("pty-host", "mailbox:*", "post-office"),
-    ("events",),
+    ("events", "commands"),
     ("journal",),
 )
 _log = get_logger("whisk.daemon")
@@ -58,6 +59,7 @@ class Actors:
     supervisor: SupervisorHandle
     journal: JournalHandle
     events: EventsHandle
+    commands: CommandsHandle
     host: PtyHostHandle
     bridges: BridgesHandle
     post_office: PostOfficeHandle
@@ -102,6 +104,7 @@ class Actors:
         self.host = spawn(
             PtyHostActor, host_paths(paths.state, paths.runtime), name="pty-host", handle=PtyHostHandle, **below
         )  # fmt: skip
+        self.commands = spawn(CommandsActor, name="commands", handle=CommandsHandle, **below)
         bridge_services = BridgeServices(store, self.journal, settings.prompts, self._announce)
         self.bridges = spawn(BridgesActor, bridge_services, name="bridges", handle=BridgesHandle, **below)
 

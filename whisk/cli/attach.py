@@ -40,6 +40,10 @@ class Attachment:
         self._has_gap = False
         self._drawn = False
         self._ended: str | None = None
+        # What was typed while there was no connection, and since when there is none that works.
+        self._unsent = b""
+        self._lost_at: float | None = None
+        self._connected_at = 0.0
 
     def run(self) -> str:
         """Attach until the child ends or the person detaches; returns the sentence to say then.
@@ -52,13 +56,15 @@ class Attachment:
         socket = self._connect(snapshot=True)
         with Terminal() as terminal:
             try:
-                while True:
-                    if self._converse(socket, terminal):
-                        return f"[detached from {self._pty_id}]"
+                while not self._converse(socket, terminal):
                     if self._ended is not None:
                         return self._ended
                     socket.close()
-                    socket = self._again(terminal)
+                    again = self._again(terminal)
+                    if again is None:
+                        break
+                    socket = again
+                return f"[detached from {self._pty_id}]"
             finally:
                 socket.close()
 
@@ -68,7 +74,9 @@ class Attachment:
 
     def _converse(self, socket: WebSocket, terminal: Terminal) -> bool:
         """Until the connection ends (False) or the person detaches (True)."""
+        self._connected_at = time.monotonic()
         self._send_size(socket, terminal)
+        self._send_typed(socket)
         self._show(socket.early(), terminal)
         watched: list[Any] = [socket, terminal, terminal.wake]
         while not socket.closed and self._ended is None:
@@ -86,27 +94,41 @@ class Attachment:
                 self._show(socket.receive(), terminal)
         return False
 
-    def _again(self, terminal: Terminal) -> WebSocket:
-        deadline = time.monotonic() + RECONNECT_SECONDS
-        while True:
+    def _again(self, terminal: Terminal) -> WebSocket | None:
+        """Connect again, at once for a fresh screen, else a little later each time; None when the person left."""
+        resync, now = self._offset < 0, time.monotonic()
+        if self._lost_at is None or now - self._connected_at > RECONNECT_SECONDS:
+            self._lost_at = now
+        why = "the connection broke off"
+        while time.monotonic() - self._lost_at < RECONNECT_SECONDS:
+            watched: list[Any] = [terminal, terminal.wake]
+            ready, _, _ = select.select(watched, [], [], 0 if resync else _RETRY)
+            if terminal.wake in ready:
+                terminal.signals()
+            if terminal in ready and self._type(None, terminal):
+                return None
             try:
                 return self._connect(snapshot=self._offset < 0)
             except UnreachableError as error:
-                if time.monotonic() > deadline:
-                    raise UnreachableError(f"{error}; the terminal goes on without you, attach again later") from None
-            ready, _, _ = select.select([terminal.wake], [], [], _RETRY)
-            if ready:
-                terminal.signals()
+                resync, why = False, str(error)
+        raise UnreachableError(f"{why}; the terminal goes on without you, attach again later")
 
-    def _type(self, socket: WebSocket, terminal: Terminal) -> bool:
-        """Pass on what was typed; True when the person is done here."""
+    def _type(self, socket: WebSocket | None, terminal: Terminal) -> bool:
+        """Pass on what was typed, or keep it until there is a connection; True when the person is done here."""
         data = terminal.read()
         if not data:
             return True
         data, detached = self._detach.feed(data)
-        if data and not self._read_only:
-            socket.send(json.dumps({"type": "input", "dataBase64": base64.b64encode(data).decode()}))
+        if not self._read_only:
+            self._unsent += data
+        if socket is not None:
+            self._send_typed(socket)
         return detached
+
+    def _send_typed(self, socket: WebSocket) -> None:
+        if self._unsent:
+            socket.send(json.dumps({"type": "input", "dataBase64": base64.b64encode(self._unsent).decode()}))
+            self._unsent = b""
 
     def _send_size(self, socket: WebSocket, terminal: Terminal) -> None:
         if not self._read_only and (size := terminal.size()) is not None:
@@ -115,6 +137,7 @@ class Attachment:
     def _show(self, messages: list[str | bytes], terminal: Terminal) -> None:
         for message in messages:
             if isinstance(message, bytes):
+                self._lost_at = None
                 self._offset = int.from_bytes(message[1:_HEAD], "big") + len(message) - _HEAD
                 terminal.write(message[_HEAD:])
             else:
@@ -136,7 +159,7 @@ class Attachment:
             _, rows = terminal.size() or (80, 24)
             scrollback += "\r\n" * rows
         terminal.write(f"\x1b[0m{before}{scrollback}{viewport}{after}".encode())
-        self._drawn = True
+        self._drawn, self._lost_at = True, None
         self._offset = int(snapshot["offset"])
 
     def _skip(self, frame: dict[str, Any], _terminal: Terminal) -> None:

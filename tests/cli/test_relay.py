@@ -123,12 +123,13 @@ def run(body: bytes, env: Mapping[str, str], *arguments: str) -> bytes:
 
 
 def test_a_daemon_that_is_not_there_costs_nothing_but_a_moment(home: dict[str, str]) -> None:
-    started = time.monotonic()
-    subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], env=home, check=True)
-    interpreter = time.monotonic() - started
-    started = time.monotonic()
-    assert run(DECISION, home | CREDENTIALS) == b""
-    assert time.monotonic() - started - interpreter < 0.15
+    def took() -> float:
+        started = time.monotonic()
+        assert run(DECISION, home | CREDENTIALS) == b""
+        return time.monotonic() - started
+
+    # The best of a few: what other processes take from this machine is not the relay's.
+    assert min(took() for _ in range(5)) < 0.15
 
 
 def test_the_payload_is_posted_untouched_with_its_context_beside_it(

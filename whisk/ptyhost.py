@@ -37,7 +37,6 @@ from typing import Any
 
 PROTOCOL = 1  # raised when a daemon that speaks the older one could no longer use what is held
 LOCKED = 3  # exit status
-
 MAX_FRAME = 8 * 1024 * 1024
 MAX_QUEUED = 4 * 1024 * 1024
 MAX_LOG = 1024 * 1024
@@ -49,7 +48,6 @@ TICK_SECONDS = 2.0
 # The shell is the leader of a new session, so the terminal that it opens becomes its controlling one; exec keeps the
 # pid. This needs no Python between fork and exec, hence vfork, hence a cost that does not grow with the parent.
 _TRAMPOLINE = 'ulimit -S -n "$1" 2>/dev/null; shift; exec "$@" <>"$0" >&0 2>&0'
-
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 
 
@@ -133,9 +131,9 @@ class Peer:
             if held >= 0:
                 os.close(held)
             self.queued -= sent
-            self.queue.popleft()
-            if sent < len(data):
-                self.queue.appendleft((data[sent:], -1))
+            self.queue[0] = (data[sent:], -1)
+            if sent == len(data):
+                self.queue.popleft()
 
     def close(self) -> None:
         for held in (held for _, held in self.queue if held >= 0):
@@ -162,11 +160,9 @@ class Host:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o177)
-        try:
-            self.listener.bind(self.path)
-        finally:
-            os.umask(before)
+        # The folder is ours alone, so nobody comes in between these two.
+        self.listener.bind(self.path)
+        os.chmod(self.path, 0o600)
         self.listener.listen(64)
         self.listener.setblocking(False)
         self.inode = os.stat(self.path).st_ino
@@ -200,7 +196,7 @@ class Host:
     def do_forget(self, message: dict[str, Any]) -> tuple[dict[str, Any], None]:
         if self.find(message).ended_at is None:
             raise Refusal("running", "the child is still running")
-        self.drop(message["key"])
+        os.close(self.children.pop(message["key"]).master)
         return {}, None
 
     def do_shutdown(self, message: dict[str, Any]) -> tuple[dict[str, Any], None]:
@@ -248,9 +244,6 @@ class Host:
             raise Refusal("not_found", f"no child is known as {key!r:.80}")
         return self.children[key]
 
-    def drop(self, key: str) -> None:
-        os.close(self.children.pop(key).master)
-
     def reap(self) -> None:
         """Ask for each child that we know, and for no other: a broad wait would take exits that are not ours."""
         for key, child in self.children.items():
@@ -264,7 +257,7 @@ class Host:
         for key, child in list(self.children.items()):
             if child.ended_at is not None and now - child.ended_at > self.linger:
                 self.log(f"nobody asked how {key} ended")
-                self.drop(key)
+                os.close(self.children.pop(key).master)
         if self.peers or self.children:
             self.alone_since = now
         elif now - self.alone_since >= self.idle:
@@ -281,10 +274,9 @@ class Host:
         with contextlib.suppress(BlockingIOError, ConnectionError):
             sock, _ = self.listener.accept()
             if hasattr(socket, "SO_PEERCRED"):
-                _, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+                uid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
                 if uid not in (os.getuid(), 0):
                     self.log(f"refused user {uid}")
-                    sock.close()
                     return
             sock.setblocking(False)
             self.peers[sock.fileno()] = Peer(sock)
@@ -351,8 +343,9 @@ def raise_descriptor_limit() -> int:
     """Each terminal costs a descriptor. Returns the limit that was there: children get that one back."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     want = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(want, soft), hard))
+    if want > soft != resource.RLIM_INFINITY:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (want, hard))
     return soft
 
 
@@ -383,8 +376,8 @@ def main(arguments: list[str]) -> None:
     try:
         lock = os.open(given["--lock"], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        idle, linger = float(given.get("--idle", IDLE_SECONDS)), float(given.get("--linger", LINGER_SECONDS))
-        host = Host(path, log, idle, linger)
+        times = float(given.get("--idle", IDLE_SECONDS)), float(given.get("--linger", LINGER_SECONDS))
+        host = Host(path, log, *times)
     except BlockingIOError:
         sys.exit(LOCKED)
     except OSError as error:

@@ -16,7 +16,7 @@ from whisk.actors.executable import find_executable
 from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
 from whisk.actors.offload import offload
-from whisk.actors.pty_link import Descriptor, HostHello, HostLink, HostPaths, Reply, connect
+from whisk.actors.pty_link import LOST, Descriptor, HostHello, HostLink, HostPaths, Reply, connect
 from whisk.errors import ConflictError, NotFoundError, SpawnError, UnavailableError, WhiskError
 from whisk.terminal.pty import PtySpec
 
@@ -89,16 +89,7 @@ class PtyHostActor(Actor):
         """The terminal that an earlier life of the daemon started. Refusals: `NotFoundError`, `UnavailableError`."""
         if self._open(start=False) is None:
             raise NotFoundError(f"no pty host is running, so nobody holds {key}", pty=key)
-        return self._ask(
-            {"op": "adopt", "key": key},
-            lambda reply: Adopted(
-                int(reply.body["pid"]),
-                bool(reply.body["ended"]),
-                reply.body["code"],
-                reply.body["signal"],
-                _descriptor(reply),
-            ),
-        )
+        return self._ask_adopt(key)
 
     def forget(self, key: str) -> None:
         """Let the host close a terminal whose child has ended and whose end is stored."""
@@ -135,9 +126,26 @@ class PtyHostActor(Actor):
             # Not the host's work: a file system that hangs must not keep it from others.
             executable = offload(find_executable, spec.argv, spec.env.get("PATH", _DEFAULT_PATH), spec.working_dir)
             self._open(start=True)
+            try:
+                spawned = self._ask_spawn(key, executable, spec).get()
+            except UnavailableError as error:
+                if error.details.get("host") != LOST:
+                    raise
+                spawned = self._spawn_again(key, executable, spec)
+            future.set(spawned)
         except WhiskError as refusal:
             future.set_error(refusal)
-            return
+
+    def _spawn_again(self, key: str, executable: str, spec: PtySpec) -> Spawned:
+        """The connection broke over it. If only that, the child may have been started and is waiting for us."""
+        self._open(start=True)
+        try:
+            child: Adopted = self._ask_adopt(key).get()
+            return Spawned(child.pid, child.descriptor)
+        except NotFoundError:
+            return self._ask_spawn(key, executable, spec).get()
+
+    def _ask_spawn(self, key: str, executable: str, spec: PtySpec) -> Future[Spawned]:
         message = {
             "op": "spawn",
             "key": key,
@@ -147,7 +155,19 @@ class PtyHostActor(Actor):
             "cols": spec.cols,
             "rows": spec.rows,
         }
-        self._ask(message, lambda reply: Spawned(int(reply.body["pid"]), _descriptor(reply))).copy_to(future)
+        return self._ask(message, lambda reply: Spawned(int(reply.body["pid"]), _descriptor(reply)))
+
+    def _ask_adopt(self, key: str) -> Future[Adopted]:
+        return self._ask(
+            {"op": "adopt", "key": key},
+            lambda reply: Adopted(
+                int(reply.body["pid"]),
+                bool(reply.body["ended"]),
+                reply.body["code"],
+                reply.body["signal"],
+                _descriptor(reply),
+            ),
+        )
 
     def _open(self, *, start: bool) -> HostLink | None:
         """The open link, opened if need be; blocks this greenlet only. None when no host runs and none should."""
@@ -170,7 +190,7 @@ class PtyHostActor(Actor):
                 future.set(read(outcome))
 
         if self._link is None:
-            future.set_error(UnavailableError("the pty host is not connected"))
+            future.set_error(UnavailableError("the pty host is not connected", host=LOST))
         else:
             self._link.request(message, answer)
         return future

@@ -8,7 +8,7 @@ has: a background process may hold the terminal open for ever.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ class PtyServices:
     events: EventsHandle
     host: PtyHostHandle
     transcripts: Path
-    landing: Landing
+    landing: Landing = field(default_factory=Landing.unprotected)
     ring_bytes: int = RING_BYTES
     transcript_bytes: int = LIMIT_BYTES
 

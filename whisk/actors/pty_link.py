@@ -22,6 +22,7 @@ from whisk import ptyhost
 from whisk.errors import UnavailableError, WhiskError
 
 CONNECT_SECONDS = 10.0
+LOST = "lost"  # the `details["host"]` of a request that the connection did not outlive
 _MAX_DESCRIPTORS = 32
 _READ, _WRITE = 1, 2
 # The interpreter may need these to start; nothing else of our environment concerns the host, and its children are
@@ -199,7 +200,7 @@ class HostLink:
     def request(self, message: dict[str, Any], answer: Callable[[Reply | WhiskError], None]) -> None:
         """Send `message`; `answer` is called in the hub with the reply or with why there is none."""
         if self.closed:
-            answer(UnavailableError("the connection to the pty host is closed"))
+            answer(UnavailableError("the connection to the pty host is closed", host=LOST))
             return
         self._number += 1
         self._open[self._number] = answer
@@ -218,7 +219,7 @@ class HostLink:
         self._descriptors.clear()
         waiting, self._open = self._open, {}
         for answer in waiting.values():
-            answer(UnavailableError("the pty host did not answer: the connection was closed"))
+            answer(UnavailableError("the pty host did not answer: the connection was closed", host=LOST))
 
     def _lose(self, why: str) -> None:
         if not self.closed:

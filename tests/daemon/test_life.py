@@ -77,6 +77,16 @@ def test_two_starts_at_the_same_moment_leave_one(place: Whiskd) -> None:
     assert [process.pid for process in daemons(place)] == [place.pid]
 
 
+def test_starts_at_the_same_moment_that_cannot_succeed_all_say_why(place: Whiskd) -> None:
+    """The one that lost the race for the lock must not wait for the winner's health in vain."""
+    with socket.create_server(("127.0.0.1", 0)) as foreign:
+        addr = f"127.0.0.1:{foreign.getsockname()[1]}"
+        with ThreadPoolExecutor(3) as pool:
+            done = list(pool.map(lambda _: place.cli("daemon", "start", "-addr", addr), range(3)))
+    assert [one.returncode for one in done] == [1] * 3
+    assert all(f"cannot listen on {addr}" in one.stderr for one in done), [one.stderr for one in done]
+
+
 def test_stop_is_complete_and_can_be_repeated(daemon: Whiskd) -> None:
     url, pid = daemon.url, daemon.pid
     assert daemon.cli("daemon", "stop", check=0).stdout == f"whiskd stopped at {url}\n"

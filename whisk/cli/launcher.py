@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from whisk.cli import paths
 from whisk.cli.client import Client
 from whisk.cli.failure import CommandError, RefusedError, UnreachableError
-from whisk.cli.process import wait_until
+from whisk.cli.process import start_time, wait_until
 
 START_SECONDS = 30.0
 _TAIL_LINES = 12
@@ -109,22 +109,25 @@ def _detach(command: list[str], env: Mapping[str, str], output: str, ready: int)
         )
 
 
-def wait_healthy(env: Mapping[str, str], seconds: float) -> str | None:
-    """The address of the daemon that somebody else is starting right now, once it answers."""
+def wait_healthy(env: Mapping[str, str], pid: int | None, seconds: float) -> str | None:
+    """The address of the daemon that somebody else is starting right now, once it answers.
+
+    None when the time is over, or as soon as process `pid`, which was to become that daemon, has ended.
+    """
     found: list[str] = []
 
-    def answers() -> bool:
+    def decided() -> bool:
         state = written_state(env)
-        if state is None:
-            return False
-        try:
-            Client(state["url"], token=None).get("/v1/health", timeout=1.0)
-        except (UnreachableError, RefusedError):
-            return False
-        found.append(state["url"])
-        return True
+        if state is not None:
+            try:
+                Client(state["url"], token=None).get("/v1/health", timeout=1.0)
+                found.append(state["url"])
+            except (UnreachableError, RefusedError):
+                pass
+        return bool(found) or (pid is not None and start_time(pid) is None)
 
-    return found[0] if wait_until(answers, seconds, every=0.05) else None
+    wait_until(decided, seconds, every=0.05)
+    return found[0] if found else None
 
 
 def _read_line(fd: int, seconds: float) -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import sys
 from collections.abc import Mapping
@@ -46,6 +47,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run whiskd until it is told to stop; returns the exit code."""
     from docopt import docopt
 
+    # A crash below Python leaves its traceback where our stderr goes.
+    faulthandler.enable()
     given = docopt(_USAGE, sys.argv[1:] if argv is None else argv)
     ready = Ready(int(given["--ready-fd"]) if given["--ready-fd"] else None)
     env = dict(os.environ)

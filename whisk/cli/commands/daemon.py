@@ -15,6 +15,7 @@ from whisk.cli.failure import OK, UNREACHABLE, CommandError, RefusedError, Unrea
 
 # A drain is bounded below this; see whisk.daemon.main.
 _STOP_SECONDS = 20.0
+_START_TRIES = 3
 
 
 def _options(args: Arguments) -> list[str]:
@@ -34,19 +35,19 @@ def start(context: Context, args: Arguments) -> int:
         running = _ours(context, state["url"])
         if running is not None:
             return _adopt(context, args, running)
-    word = launcher.spawn(context.env, _options(args))
-    if "error" not in word:
-        return _say_running(context, args, word["url"], __version__, started=True)
-    if word.get("code") != "conflict":
-        raise CommandError(f"whiskd could not start: {word['error']}")
-    # Somebody else is starting one in this very moment.
-    url = launcher.wait_healthy(context.env, launcher.START_SECONDS)
-    if url is None:
-        raise CommandError(f"{word['error']}, but it does not answer; see {paths.log_path(context.env)}")
-    running = launcher.find_running(_client(context, url))
-    if running is None:
-        raise UnreachableError(f"whiskd at {url} was there for a moment and is gone")
-    return _adopt(context, args, running)
+    word: dict[str, Any] = {}
+    for _ in range(_START_TRIES):
+        word = launcher.spawn(context.env, _options(args))
+        if "error" not in word:
+            return _say_running(context, args, word["url"], __version__, started=True)
+        if word.get("code") != "conflict":
+            raise CommandError(f"whiskd could not start: {word['error']}")
+        # Somebody else is starting one in this very moment. Should that fail, it is our turn again.
+        url = launcher.wait_healthy(context.env, word.get("pid"), launcher.START_SECONDS)
+        running = launcher.find_running(_client(context, url)) if url else None
+        if running is not None:
+            return _adopt(context, args, running)
+    raise CommandError(f"{word['error']}, but it does not answer; see {paths.log_path(context.env)}")
 
 
 def status(context: Context, args: Arguments) -> int:

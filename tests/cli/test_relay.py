@@ -123,13 +123,16 @@ def run(body: bytes, env: Mapping[str, str], *arguments: str) -> bytes:
 
 
 def test_a_daemon_that_is_not_there_costs_nothing_but_a_moment(home: dict[str, str]) -> None:
-    def took() -> float:
+    def took(*command: str) -> float:
         started = time.monotonic()
-        assert run(DECISION, home | CREDENTIALS) == b""
+        done = subprocess.run(command, input=DECISION, env=home | CREDENTIALS, capture_output=True, check=True)
+        assert (done.stdout, done.stderr) == (b"", b"")
         return time.monotonic() - started
 
-    # The best of a few: what other processes take from this machine is not the relay's.
-    assert min(took() for _ in range(5)) < 0.15
+    # On a machine so busy that even an empty program takes long, the relay may take as much again.
+    empty = (sys.executable, "-I", "-S", "-c", "pass")
+    times = [(took(*RELAY), took(*empty)) for _ in range(5)]
+    assert min(ours for ours, _ in times) < max(0.15, 3 * min(theirs for _, theirs in times))
 
 
 def test_the_payload_is_posted_untouched_with_its_context_beside_it(

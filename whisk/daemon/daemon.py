@@ -78,7 +78,7 @@ class Daemon:
             refusal = error if isinstance(error, WhiskError) else UnavailableError(f"{step.name}: {error!r}")
             _log.error("could not start", part=step.name, error=refusal.message, exc_info=refusal is not error)
             self._stop()
-            self._ready.failed(refusal)
+            self._ready.failed(refusal, logged=self._options.foreground and step.name != "log")
             return 1
         _log.info("whiskd is up", url=self._server.url, pid=os.getpid(), version=__version__)
         self._ready.up(self._server.url, os.getpid())

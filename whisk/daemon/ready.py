@@ -23,10 +23,11 @@ class Ready:
     def up(self, url: str, pid: int) -> None:
         self._say({"url": url, "pid": pid})
 
-    def failed(self, error: WhiskError) -> None:
-        """Say why on the pipe, and on stderr for a person."""
+    def failed(self, error: WhiskError, *, logged: bool = False) -> None:
+        """Say why on the pipe, and on stderr for a person unless the log has said it there."""
         self._say({"error": error.message, "code": error.code, **error.details})
-        print(f"whiskd: {error.message}", file=sys.stderr, flush=True)  # noqa: T201 (nobody has a logger yet)
+        if not logged:
+            print(f"whiskd: {error.message}", file=sys.stderr, flush=True)  # noqa: T201 (nobody has a logger yet)
 
     def _say(self, word: dict[str, Any]) -> None:
         if self._fd is None:

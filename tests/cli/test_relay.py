@@ -13,7 +13,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +256,50 @@ def test_closed_on_failure_also_holds_when_the_daemon_refuses_or_vanishes(
     env = home | CREDENTIALS | {"WHISK_AGENT_BRIDGE_FAIL": "closed"}
     for step in (answering(b"", b"401"), lambda connection: connection.say(HEAD + b"+0\n")):
         assert REASON.encode() in run(DECISION, env | {"WHISKD_URL": daemon(step).url})
+
+
+@pytest.mark.parametrize("fail", ["open", "closed"])
+def test_a_daemon_that_stands_still_keeps_no_hook_beyond_the_end_of_its_prompt(
+    daemon: Callable[..., Daemon], home: dict[str, str], fail: str
+) -> None:
+    """The agent would kill the hook at its own limit, and take that for leave to go on."""
+
+    def freeze(connection: Connection) -> None:
+        connection.say(HEAD + b"+0.2\n")
+        assert connection.sock.recv(1) == b""
+
+    env = home | CREDENTIALS | {"WHISK_AGENT_BRIDGE_FAIL": fail, "WHISKD_URL": daemon(freeze).url}
+    started = time.monotonic()
+    assert (REASON.encode() in run(DECISION, env)) is (fail == "closed")
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("port", ["99999", "1" * 5000, "65536"])
+def test_closed_on_failure_holds_whatever_breaks_in_the_relay_itself(home: dict[str, str], port: str) -> None:
+    env = home | CREDENTIALS | {"WHISK_AGENT_BRIDGE_FAIL": "closed", "WHISKD_URL": f"http://127.0.0.1:{port}"}
+    assert REASON.encode() in run(DECISION, env)
+
+
+@pytest.mark.parametrize("channel", [os.pipe, lambda: [end.detach() for end in socket.socketpair()]])
+def test_a_waiting_relay_ends_when_nobody_would_read_its_answer(
+    daemon: Callable[..., Daemon], home: dict[str, str], channel: Callable[[], Sequence[int]]
+) -> None:
+    """Killed agents, and agents that got their answer elsewhere, leave their hooks running."""
+    hung_up = threading.Event()
+
+    def hold(connection: Connection) -> None:
+        connection.say(HEAD + b"+590\n")
+        os.close(reader)
+        assert connection.sock.recv(1) == b""
+        hung_up.set()
+
+    reader, writer = channel()
+    env = home | CREDENTIALS | {"WHISKD_URL": daemon(hold).url}
+    with subprocess.Popen(RELAY, env=env, stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.PIPE) as process:
+        os.close(writer)
+        assert process.communicate(DECISION, timeout=DEADLINE) == (None, b"")
+    assert hung_up.wait(DEADLINE)
+    assert process.returncode == 0
 
 
 def test_closed_on_failure_needs_credentials(home: dict[str, str]) -> None:

@@ -136,7 +136,7 @@ def test_the_relays_stream_tells_the_time_left_and_ends_with_one_netstring(desk_
     answer = client.receive()
     assert answer.status == 200
     assert "transfer-encoding" not in answer.headers
-    assert client.reader.readline() == b"+590\n"
+    assert 580.0 < float(client.reader.readline()) <= 590.0
     desk_of.call("POST", f"/v1/agent-prompts/{desk_of.prompt()['id']}/resolve", {"answer": "allow"})
     document = b'{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'
     assert client.reader.read() == b"%d:%b," % (len(document), document)

@@ -77,14 +77,18 @@ class _Relay:
         self.decides = named in _DECISIONS if named else any(name in body for name in _DECISIONS)
         self.request = posix.urandom(16).hex().encode()
         self.pending = False
+        self.ends = 0.0
         self.give_up = 0.0
         self.address = _address(options[b"url"] or _written_url(env) or b"http://127.0.0.1:8787")
 
     def run(self) -> bytes:
         """The bytes to print; empty to let the agent go on by itself."""
-        output = self._attempt()
-        if output is None and self.pending:
-            output = self._again()
+        try:
+            output = self._attempt()
+            if output is None and self.pending:
+                output = self._again()
+        except Exception:  # noqa: BLE001 - whatever broke is an unavailable bridge, and a closed one must say so
+            output = None
         if output is None and self._fails_closed():
             return _unavailable(self.options, self.body)
         return output or b""
@@ -144,12 +148,35 @@ class _Relay:
         pieces = [data[end + 4 :]]
         while (output := self._document(pieces)) is None:
             if self.pending:
-                sock.settimeout(SILENCE_SECONDS)
+                self._listen(sock)
             piece = sock.recv(1 << 18)
             if not piece:
                 return None
             pieces.append(piece)
         return output
+
+    def _listen(self, sock: _socket.socket) -> None:
+        """Until there is something to read. Ends the process when nobody would read what it prints.
+
+        An agent that is killed, or that got its answer in its own window, does not end its hook; but the pipe closes.
+        """
+        import select
+        import time
+
+        # A daemon that stands still must not keep the hook beyond the prompt's own end: after that the agent kills it.
+        ends = time.monotonic() + max(CONNECT_SECONDS, min(SILENCE_SECONDS, self.ends - time.monotonic()))
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        poll.register(1, 0)
+        while (left := ends - time.monotonic()) > 0:
+            for descriptor, event in poll.poll(left * 1000):
+                if descriptor != 1:
+                    return
+                if event & (select.POLLERR | select.POLLHUP):
+                    raise SystemExit
+                # A device that cannot be watched here.
+                poll.unregister(1)
+        raise TimeoutError
 
     def _document(self, pieces: "list[bytes]") -> "bytes | None":
         """What the netstring holds, or None while it is not complete. A document that was cut short is none at all."""
@@ -157,7 +184,7 @@ class _Relay:
             pieces[:] = [b"".join(pieces)]
         while pieces[0][:1] == b"+" and b"\n" in pieces[0]:
             line, _, pieces[0] = pieces[0].partition(b"\n")
-            self._heard(int(line))
+            self._heard(float(line))
         length, colon, rest = pieces[0].partition(b":")
         if not colon:
             return None
@@ -167,12 +194,14 @@ class _Relay:
         found = b"".join([rest, *pieces[1:]])
         return found[: int(length)]
 
-    def _heard(self, left: int) -> None:
+    def _heard(self, left: float) -> None:
         """The question is stored, and worth coming back for, but never beyond its own end."""
         import time
 
         self.pending = True
-        self.give_up = time.monotonic() + min(RECONNECT_SECONDS, left + 1)
+        # The daemon ends it by itself; half a second is for one that is a little late.
+        self.ends = time.monotonic() + left + 0.5
+        self.give_up = min(self.ends, time.monotonic() + RECONNECT_SECONDS)
 
     def _fails_closed(self) -> bool:
         closed = self.env.get(b"WHISK_AGENT_BRIDGE_FAIL", b"").lower() == b"closed"
@@ -253,7 +282,8 @@ def _address(url: bytes) -> "tuple[bytes, int] | None":
     host, colon, port = place.rpartition(b":")
     if not colon or place.endswith(b"]"):
         host, port = place, b"80"
-    return (host.strip(b"[]"), int(port)) if scheme == b"http" and host and port.isdigit() else None
+    known = scheme == b"http" and host and port.isdigit() and len(port) <= 5
+    return (host.strip(b"[]"), int(port)) if known else None
 
 
 def _places(host: bytes, port: int) -> "list[tuple[int, int, int, tuple[str, int]]]":

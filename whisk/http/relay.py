@@ -93,7 +93,7 @@ def wait_in_stream(api: Api, request: Request[Any, Any], outcome: HookOutcome) -
     """What a waiting hook reads. It ends without a document when the daemon stops: then the hook comes back."""
     with _Attachment(api, outcome.request_id) as attached:
         while True:
-            yield b"+%d\n" % max(0, round(_left(api, outcome)))
+            yield b"+%.1f\n" % max(0.0, _left(api, outcome))
             try:
                 output = request.wait(attached.output, HEARTBEAT)
             except DeadlineError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,8 +21,10 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.hook_agent import Agent
 from whisk.cli.client import Client, Query
 from whisk.cli.process import start_time, wait_until
+from whisk.daemon.paths import Paths
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "whisk.cli.main"]
@@ -149,6 +152,8 @@ class Whiskd:
         for process in left:
             with contextlib.suppress(psutil.Error):
                 process.kill()
+        # Ended by force it could not tidy up: the folder of sockets of a long path lies outside its home.
+        shutil.rmtree(Paths.from_env({"WHISK_STATE_DIR": str(self.state_dir)}).runtime, ignore_errors=True)
         assert not told, f"left behind: {told}\n{self._log_tail()}"
 
     def _log_tail(self) -> str:
@@ -197,3 +202,17 @@ def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whiskd]:
     whiskd.start()
     yield whiskd
     whiskd.close()
+
+
+@pytest.fixture
+def employ() -> Iterator[Callable[..., Agent]]:
+    """`employ(whiskd, provider)` starts an agent's terminal; its hooks are ended with the test."""
+    made: list[Agent] = []
+
+    def make(whiskd: Whiskd, provider: str = "claude") -> Agent:
+        made.append(Agent(whiskd, provider))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()

@@ -349,9 +349,12 @@ def raise_descriptor_limit() -> int:
     return soft
 
 
-def detach() -> None:
-    """Leave the process that started us, its session and its descriptors 0, 1, 2."""
-    if os.fork():  # noqa: TID251 (one thread, nothing imported that minds; init takes over, so nobody has to reap us)
+def detach(lock: int) -> None:
+    """Leave the process that started us, its session and its descriptors 0, 1, 2; our number goes into the lock."""
+    pid = os.fork()  # noqa: TID251 (one thread, nothing imported that minds; init takes over, so nobody must reap us)
+    if pid:
+        os.ftruncate(lock, 0)
+        os.write(lock, f"{pid}\n".encode())
         os._exit(0)
     os.setsid()
     os.chdir("/")
@@ -383,9 +386,7 @@ def main(arguments: list[str]) -> None:
     except OSError as error:
         sys.exit(f"the pty host cannot listen on {path}: {error}")
     wakeup = catch_signals()
-    detach()
-    os.ftruncate(lock, 0)
-    os.write(lock, f"{os.getpid()}\n".encode())
+    detach(lock)
     host.log(f"pty host {os.getpid()} listens on {path}")
     try:
         host.serve(wakeup)

@@ -161,6 +161,22 @@ def test_when_the_host_is_killed_open_terminals_go_on_until_they_end_as_lost(ter
     assert record.status == "lost"
 
 
+def test_an_exit_is_not_missed_when_the_link_breaks_or_its_actor_crashes(terminals: Terminals) -> None:
+    ptys = [terminals.sh("read x; exit 8") for _ in range(3)]
+    host = terminals.system.describe("pty-host").facts["host"]
+    link = terminals.system._cells["pty-host"].actor._link  # type: ignore[union-attr]
+    link._sock.shutdown(socket.SHUT_RDWR)
+    get(ptys[0].write.remote(b"\n"))
+    assert ended(ptys[0]).exit_code == 8
+    restarted = terminals.system.restart("pty-host")
+    get(ptys[1].write.remote(b"\n"))
+    get(restarted, SECONDS)
+    assert ended(ptys[1]).exit_code == 8
+    get(ptys[2].write.remote(b"\n"))
+    assert ended(ptys[2]).exit_code == 8
+    assert terminals.system.describe("pty-host").facts["host"] == host
+
+
 def test_a_terminal_without_a_host_can_still_be_killed(terminals: Terminals) -> None:
     pty = terminals.sh("trap '' HUP; echo up; read x; read x")
     seen(pty, "up")

@@ -132,7 +132,7 @@ class Place:
         self.lock = folder / "host.lock"
         self.log = folder / "host.log"
         self.clients: list[Client] = []
-        self.idle = "0.2"
+        self.idle = "30"
 
     def start(self, *options: str, **kwargs: Any) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-I", "-S", ptyhost.__file__, "--socket", self.socket, "--lock", str(self.lock)]
@@ -343,7 +343,9 @@ def test_children_get_back_the_descriptor_limit_and_the_signals_of_a_fresh_proce
 
 def test_a_host_started_from_nohup_gives_its_children_a_hangup_that_works(place: Place) -> None:
     command = f"trap '' HUP INT QUIT; exec {sys.executable} -I -S {ptyhost.__file__} --socket {place.socket}"
-    subprocess.run(f"{command} --lock {place.lock} --log {place.log} --idle 1", shell=True, check=True, timeout=SECONDS)
+    subprocess.run(
+        f"{command} --lock {place.lock} --log {place.log} --idle 30", shell=True, check=True, timeout=SECONDS
+    )
     client = place.client()
     pid, _ = client.sh("a", "echo; read x")
     place.process.send_signal(signal.SIGHUP)
@@ -364,12 +366,15 @@ def test_two_hosts_started_in_the_same_instant_leave_one(place: Place) -> None:
     assert place.client().ok("hello")["pid"] == place.process.pid
 
 
-def test_an_idle_host_ends_by_itself_and_takes_its_socket_along(host: Place) -> None:
-    wait_gone(host.pid)
-    assert not os.path.exists(host.socket)
+def test_an_idle_host_ends_by_itself_and_takes_its_socket_along(place: Place) -> None:
+    place.idle = "0.1"
+    place.start()
+    wait_gone(place.pid)
+    assert not os.path.exists(place.socket)
 
 
 def test_a_host_that_holds_a_terminal_stays_and_one_with_an_unclaimed_exit_stays_for_its_time(place: Place) -> None:
+    place.idle = "1.5"
     place.start("--linger", "0.5")
     client = place.client()
     _, fd = client.sh("a", "read x")

@@ -22,6 +22,7 @@ from whisk.terminal.pty import PtySpec
 
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 _GOODBYE_SECONDS = 1.0
+_ANSWER_SECONDS = 5.0
 
 
 class Spawned(NamedTuple):
@@ -63,7 +64,7 @@ class PtyHostActor(Actor):
         self._losses = 0
 
     def on_start(self) -> None:
-        self._open(start=False)
+        self._catch_up()
 
     def on_stop(self) -> None:
         """Leave; a host that holds nothing is asked to end at once instead of a little later."""
@@ -206,27 +207,27 @@ class PtyHostActor(Actor):
             pty.exited.tell(child.code, child.signal)
 
     def _lost(self, why: str) -> None:
+        """In the hub. Perhaps only the connection broke: then the same host is still there, and may have news."""
         self._link = None
-        self.post(self._recover, why, self._hello)
-
-    def _recover(self, why: str, before: HostHello | None) -> None:
-        """The connection broke. Perhaps only that: then the same host is still there, and may have news."""
         self._losses += 1
         self.log.warning("the connection to the pty host broke", why=why)
+        self.post(self._catch_up)
+
+    def _catch_up(self) -> None:
+        """Connect, if there is a host, and tell each terminal what it has missed."""
+        held: dict[str, HostChild] = {}
         try:
-            link = self._open(start=False)
-            children: tuple[HostChild, ...] = () if link is None else self.children().get(timeout=5.0)
+            if self._open(start=False) is not None:
+                held = {child.key: child for child in self.children().get(timeout=_ANSWER_SECONDS)}
         except WhiskError as error:
             self.log.error("the pty host cannot be reached", error=error.message)
-            link, children = None, ()
-        if link is not None and before is not None and self._hello is not None and self._hello == before:
-            for child in children:
-                if child.ended:
-                    self._tell_exit(child)
-            return
         for name in self.system.names():
             if name.startswith("pty:"):
-                self.system.get(name).host_lost.tell()
+                child = held.get(name.removeprefix("pty:"))
+                if child is None:
+                    self.system.get(name).host_lost.tell()
+                elif child.ended:
+                    self._tell_exit(child)
 
     def _note_refusal(self, future: Future[Any]) -> None:
         if (error := future.error()) is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import psutil
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def folder() -> str:
+def folder() -> Iterator[str]:
     """Where the demo makes its own folder; short, as sockets lie below it."""
-    return tempfile.mkdtemp(prefix="wd-", dir="/tmp")
+    made = tempfile.mkdtemp(prefix="wd-", dir="/tmp")
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
 
 
 def processes_in(folder: str) -> list[str]:
@@ -44,7 +48,6 @@ def test_the_demo_plays_and_cleans_up(place: Whiskd, folder: str) -> None:
     assert "reviewer: took handoff 'Please review'" in story
     assert re.search(r"No process and no file is left\. It took \d+\.\d s", story)
     assert os.listdir(folder) == []
-    os.rmdir(folder)
     assert processes_in(folder) == []
     assert not (place.state_dir / "daemon.json").exists()
 
@@ -61,7 +64,6 @@ def test_a_kept_demo_can_be_looked_at_and_ended_as_it_says(place: Whiskd, folder
     place.cli("daemon", "stop", "-kill-ptys", check=0, WHISK_STATE_DIR=state)
     subprocess.run(["rm", "-r", ending[1].split()[-1]], check=True)
     assert os.listdir(folder) == []
-    os.rmdir(folder)
 
 
 def test_ctrl_c_in_the_demo_leaves_nothing(place: Whiskd, folder: str) -> None:
@@ -75,7 +77,6 @@ def test_ctrl_c_in_the_demo_leaves_nothing(place: Whiskd, folder: str) -> None:
     process.communicate(timeout=60)
     assert process.returncode == 130
     assert os.listdir(folder) == []
-    os.rmdir(folder)
     assert processes_in(folder) == []
 
 
@@ -93,5 +94,4 @@ def test_a_story_that_is_not_true_fails_and_cleans_up(place: Whiskd, folder: str
     assert "the demo went wrong: what the prompt says: wanted 'Another?'" in done.stderr
     assert "the end of the daemon's log" in done.stderr
     assert os.listdir(folder) == []
-    os.rmdir(folder)
     assert processes_in(folder) == []

@@ -8,13 +8,14 @@ import shlex
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whisk.cli.process import start_time, wait_until
+from whisk.daemon.paths import Paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.daemon.conftest import Whiskd
 
@@ -136,3 +137,7 @@ def test_terminals_work_below_a_home_of_150_characters(tmp_path: Path, place_in:
     place.kill9()
     place.start()
     assert status(place, pty) == "running"
+    runtime = Paths.from_env({"WHISK_STATE_DIR": str(place.state_dir)}).runtime
+    assert runtime.parent == Path("/tmp")
+    place.stop("-kill-ptys")
+    assert not runtime.exists()

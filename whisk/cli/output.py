@@ -173,9 +173,9 @@ def _buffered(stream: TextIO) -> TextIO:
     raw = getattr(stream, "buffer", None)
     if not isinstance(raw, io.RawIOBase):
         return stream
-    return io.TextIOWrapper(
-        io.BufferedWriter(raw), stream.encoding, stream.errors, newline="", line_buffering=stream.isatty()
-    )
+    # Not around `raw` itself: that would be closed together with the wrapper, while others may go on printing.
+    own = io.BufferedWriter(io.FileIO(raw.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(own, stream.encoding, stream.errors, newline="", line_buffering=stream.isatty())
 
 
 def prepare(stream: TextIO) -> None:

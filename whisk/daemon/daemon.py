@@ -136,9 +136,14 @@ class Daemon:
             _log.warning("other machines can reach this daemon", host=self._options.host)
 
     def _unsettle(self) -> None:
-        # Left alone when the pty host still has its socket there.
-        with contextlib.suppress(OSError):
-            self._options.paths.runtime.rmdir()
+        """Remove the folder of sockets, unless the pty host goes on in it."""
+        runtime = self._options.paths.runtime
+        # One inside the state folder may stay; one of its own below /tmp is worth waiting for a host that is leaving.
+        for _ in range(1 if runtime.is_relative_to(self._options.paths.state) else 15):
+            with contextlib.suppress(OSError):
+                runtime.rmdir()
+                return
+            gevent.sleep(0.02)
 
     def _open_store(self) -> None:
         self._store = Store.open(self._options.paths.database, clock=self._clock)

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.actors.conftest import SECONDS, Terminals, all_output, ended, killed, seen, wait_gone
+from whisk.actors.census import Census
 from whisk.actors.future import get
 from whisk.actors.pty import PtyHandle
 from whisk.actors.pty_kill import Quarry, end_all
@@ -145,10 +146,10 @@ def test_the_daemon_and_what_it_started_are_spared_though_they_carry_the_mark() 
     env = {"PATH": os.environ["PATH"], "WHISK_PTY_ID": new_id("pty")}
     daemon = subprocess.Popen(["/bin/sh", "-c", "env -i sleep 1000 & wait"], env=env)
     try:
-        outcome = end_all(Quarry(env["WHISK_PTY_ID"], None, None, frozenset({daemon.pid})), 0.1)
+        outcome = end_all(Quarry(env["WHISK_PTY_ID"], None, None, frozenset({daemon.pid})), 0.1, Census())
         assert outcome == ("", 0, ())
         assert daemon.poll() is None
-        assert end_all(Quarry(env["WHISK_PTY_ID"], None, None, frozenset()), 0.5).signalled == 2
+        assert end_all(Quarry(env["WHISK_PTY_ID"], None, None, frozenset()), 0.5, Census()).signalled == 2
     finally:
         daemon.kill()
         daemon.wait(SECONDS)

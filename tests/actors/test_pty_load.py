@@ -85,7 +85,8 @@ def test_a_flood_of_output_leaves_the_hub_to_others(
     assert worst < 100
 
 
-def test_a_slow_follower_and_a_waiting_one_do_not_slow_the_child(terminals: Terminals) -> None:
+def test_a_slow_follower_does_not_slow_the_child(make_terminals: Callable[..., Terminals]) -> None:
+    terminals = make_terminals(ring_bytes=16_384)
     pty = terminals.sh("stty -opost; head -c 2000000 /dev/zero | tr '\\0' x; exit 3")
     at, skipped = 0, 0
     while True:
@@ -97,6 +98,16 @@ def test_a_slow_follower_and_a_waiting_one_do_not_slow_the_child(terminals: Term
     assert at == 2_000_000
     assert skipped > 1_000_000
     assert ended(pty).exit_code == 3
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_many_terminals_are_killed_together_within_seconds(terminals: Terminals, count: int) -> None:
+    ptys = [terminals.sh("trap '' HUP; read x") for _ in range(count)]
+    started = time.perf_counter()
+    kills = [pty.kill.options(timeout=None).remote(0.5) for pty in ptys]
+    reports = get(kills, SECONDS)
+    assert {(report.info.status, report.left) for report in reports} == {("killed", ())}
+    assert time.perf_counter() - started < 5
 
 
 @pytest.mark.parametrize("rounds", [2, pytest.param(30, marks=pytest.mark.slow)])

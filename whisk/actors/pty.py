@@ -127,7 +127,7 @@ class PtyActor(PtyLife):
         host = self.system.describe(link.name).facts.get("host") if link else None
         # Either may carry our mark: a daemon that was started from inside one of its own terminals.
         spared = frozenset({os.getpid(), *([host] if isinstance(host, int) else [])})
-        outcome = end_all(Quarry(self._id, record.pid, before, spared), grace)
+        outcome = end_all(Quarry(self._id, record.pid, before, spared), grace, self._services.census)
         leader_left = any(process.pid == record.pid for process in outcome.left)
         if not leader_left and not self._current().ended:
             if self._host_lost:

@@ -1,21 +1,21 @@
 """Ending everything that runs in a terminal: HUP, then TERM, then KILL, and a look at who is left.
 
 A shell's children have process groups of their own, an agent's helper may call setsid, and either may ignore all but
-KILL. So it is not one signal to one group: the set is found by scanning, and found again until it is empty.
+KILL. So it is not one signal to one group: the set is found by counting, and counted again until it is empty.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import gevent
 import psutil
 
+from whisk.actors.census import Census, Resident
 from whisk.actors.offload import offload
 from whisk.terminal.pty import Process
 
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
 
 
 class Quarry(NamedTuple):
-    """Whom to end: the session that `leader` leads, their descendants, and whoever carries the terminal's mark.
+    """Whom to end: the session that `leader` leads, whoever carries the terminal's mark, and the descendants of both.
 
     `before` (Unix time) is when the leader ended; then its number may be someone else's, and only processes that
     are older count as members of its session. `spared` are numbers that are never signalled.
@@ -48,7 +48,7 @@ class Quarry(NamedTuple):
     spared: frozenset[int]
 
 
-def end_all(quarry: Quarry, grace: float) -> Outcome:
+def end_all(quarry: Quarry, grace: float, census: Census) -> Outcome:
     """Climb the ladder; blocks this greenlet only, for at most `grace` seconds a rung."""
     known: set[psutil.Process] = set()
     signalled: set[int] = set()
@@ -58,10 +58,10 @@ def end_all(quarry: Quarry, grace: float) -> Outcome:
         delay = _FIRST_LOOK
         told: set[psutil.Process] = set()
         while True:
-            alive, quiet = offload(_scan, quarry, known)
-            if quiet:
+            alive = find_members(quarry, known, census.take())
+            if not alive:
                 return Outcome(last, len(signalled), ())
-            last = rung if alive else last
+            last = rung
             known |= alive
             # Those who were started since get the signal too; KILL is repeated until nobody is left.
             fresh = alive if rung == "KILL" else alive - told
@@ -72,45 +72,29 @@ def end_all(quarry: Quarry, grace: float) -> Outcome:
                 break
             gevent.sleep(delay)
             delay = min(delay * 2, _LOOK)
-    left, _ = offload(_scan, quarry, known)
+    left = find_members(quarry, known, census.take())
     return Outcome(last, len(signalled), tuple(_describe(process) for process in left))
 
 
-def _scan(quarry: Quarry, known: Iterable[psutil.Process]) -> tuple[set[psutil.Process], bool]:
-    """Everybody of the quarry who is alive, and whether it is quiet: not even one was seen who has ended meanwhile,
-    and who may have started a successor that was not there yet when we looked. In a thread: some ten milliseconds.
-    """
-    members = {process for process in known if _is_alive(process)}
-    parents: dict[psutil.Process, int] = {}
-    looked_at = set(quarry.spared)
-    while new := set(psutil.pids()) - looked_at:
-        looked_at |= new
-        for pid in new:
-            with contextlib.suppress(psutil.Error):
-                process = psutil.Process(pid)
-                parents[process] = process.ppid()
-                if _is_member(process, quarry) and _is_alive(process):
-                    members.add(process)
-    numbers = {process.pid for process in members}
-    while descendants := {p for p, parent in parents.items() if parent in numbers and p.pid not in numbers}:
-        members |= {process for process in descendants if _is_alive(process)}
-        numbers |= {process.pid for process in descendants}
-    return {process for process in members if _is_alive(process)}, not members
+def find_members(quarry: Quarry, known: Iterable[psutil.Process], residents: Sequence[Resident]) -> set[psutil.Process]:
+    """Those of `residents` who belong to the quarry, or did when last looked (`known`)."""
+    candidates = [resident for resident in residents if resident.process.pid not in quarry.spared]
+    members = {each.process for each in candidates if _is_member(each, quarry)}
+    members |= {each.process for each in candidates} & set(known)
+    while True:
+        numbers = {process.pid for process in members}
+        descendants = {each.process for each in candidates if each.parent in numbers} - members
+        if not descendants:
+            return members
+        members |= descendants
 
 
-def _is_member(process: psutil.Process, quarry: Quarry) -> bool:
-    with contextlib.suppress(OSError):
-        if quarry.leader is not None and os.getsid(process.pid) == quarry.leader:
-            return quarry.before is None or process.create_time() <= quarry.before
-    with contextlib.suppress(psutil.Error, OSError):
-        return bool(process.environ().get("WHISK_PTY_ID") == quarry.mark)
-    return False
-
-
-def _is_alive(process: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.Error):
-        return process.is_running() and process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-    return False
+def _is_member(resident: Resident, quarry: Quarry) -> bool:
+    if resident.mark == quarry.mark:
+        return True
+    if quarry.leader is None or resident.session != quarry.leader:
+        return False
+    return quarry.before is None or resident.process.create_time() <= quarry.before
 
 
 def _send(processes: Iterable[psutil.Process], number: signal.Signals) -> None:

@@ -16,6 +16,7 @@ import msgspec
 import psutil
 
 from whisk.actors.actor import Actor, control
+from whisk.actors.census import Census
 from whisk.actors.events import EventsHandle
 from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
@@ -60,6 +61,7 @@ class PtyServices:
     landing: Landing = field(default_factory=Landing.unprotected)
     ring_bytes: int = RING_BYTES
     transcript_bytes: int = LIMIT_BYTES
+    census: Census = field(default_factory=Census)
 
 
 class PtyOwnerHandle(Handle):

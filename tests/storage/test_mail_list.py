@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from whisk.errors import InvalidError, NotFoundError, TooLargeError
 from whisk.mail.address import parse_address
+from whisk.storage.mail import INDEX_EVERY
 from whisk.storage.mail_list import MailFilter, search, select
 from whisk.storage.statement import run
 
@@ -149,6 +150,20 @@ def test_a_book_as_a_query_is_refused_by_its_size(post: Any) -> None:
     found(post, " ".join(str(i) for i in range(200)))
     with pytest.raises(TooLargeError, match="up to 200 words"):
         found(post, " ".join(str(i) for i in range(201)))
+
+
+def test_every_message_is_found_from_the_moment_it_is_stored(post: Any) -> None:
+    """The index is filled by the batch; heartbeats, whose places in the order are used again, must not upset it."""
+    sent: list[str] = []
+    for number in range(INDEX_EVERY * 2 + 5):
+        if number % 9 == 0 or (number + 1) % INDEX_EVERY == 0:
+            post.send(type="heartbeat", subject="word", from_=f"run:{number % 5}")
+        sent.append(post.send(body=f"word number{number}").id)
+        assert found(post, f"number{number}") == sent[-1:]
+    assert found(post, "word") == sent[::-1]
+    indexed = post.read(lambda db: db.execute_sql("SELECT count(*) FROM mail_text_docsize").fetchone()[0])
+    assert indexed >= INDEX_EVERY
+    post.writer.write(lambda db: db.execute_sql("INSERT INTO mail_text (mail_text) VALUES ('integrity-check')"))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

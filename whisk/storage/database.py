@@ -36,6 +36,8 @@ _WRITER_PRAGMAS = (
     ("foreign_keys", "on"),
     ("temp_store", "memory"),
     ("journal_size_limit", WAL_BYTES),
+    # In pages of 4 KiB: the same pages are written again and again, and a checkpoint writes each of them once.
+    ("wal_autocheckpoint", WAL_BYTES // 4096),
 )
 _CONNECT: dict[str, Any] = {"timeout": BUSY_SECONDS, "thread_safe": False, "check_same_thread": False}
 _READER_PRAGMAS = (("query_only", "on"), ("temp_store", "memory"))

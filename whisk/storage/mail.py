@@ -18,7 +18,7 @@ from whisk.mail.thread import LoopGuard
 from whisk.storage.mail_row import SELECT_MAIL, message_of, messages
 from whisk.storage.mail_standing import readers
 from whisk.storage.migration import Migration
-from whisk.storage.statement import marks, run
+from whisk.storage.statement import insert_seq, marks, run
 
 
 def _create(db: Database) -> None:
@@ -39,26 +39,32 @@ def _create(db: Database) -> None:
     db.execute_sql(
         "CREATE TABLE mail_recipient (mail_seq INTEGER NOT NULL REFERENCES mail (seq) ON DELETE CASCADE,"
         " address TEXT NOT NULL, type TEXT NOT NULL, known BOOLEAN NOT NULL, read_at BIGINT, claim TEXT,"
-        " claimed_at BIGINT, claim_until BIGINT, PRIMARY KEY (mail_seq, address))"
+        " claimed_at BIGINT, claim_until BIGINT, PRIMARY KEY (mail_seq, address)) WITHOUT ROWID"
     )
     # The next unread one for an address is one step into this index, and so is everything it ever got.
     db.execute_sql("CREATE INDEX mail_inbox ON mail_recipient (address, read_at, mail_seq, type, claim)")
     db.execute_sql("CREATE INDEX mail_claimed ON mail_recipient (address) WHERE claim IS NOT NULL AND read_at IS NULL")
     db.execute_sql(
         "CREATE VIRTUAL TABLE mail_text USING fts5 (subject, body, content = 'mail', content_rowid = 'seq',"
-        " tokenize = 'unicode61 remove_diacritics 2')"
+        f" tokenize = '{TOKENIZER}')"
     )
+    db.execute_sql("CREATE TABLE mail_indexed (up_to BIGINT NOT NULL)")
+    db.execute_sql("INSERT INTO mail_indexed VALUES (0)")
 
+
+TOKENIZER = "unicode61 remove_diacritics 2"
 
 MIGRATIONS: list[Migration] = [Migration("mail.create", _create)]
 
 _INSERT_MAIL = (
     "INSERT INTO mail (id, thread_id, reply_to_id, hops, sender, type, priority, subject, body, payload, project_id,"
     " work_item_id, run_id, session_id, pty_id, dispatch_id, created_at, idempotency_key, digest, effect)"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) RETURNING seq"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _INSERT_RECIPIENT = "INSERT INTO mail_recipient (mail_seq, address, type, known) VALUES (?,?,?,?)"
-_INSERT_TEXT = "INSERT INTO mail_text (rowid, subject, body) VALUES (?,?,?)"
+# The index takes new messages by the batch, in the transaction of the last of them: one by one, it would cost as much
+# as all the rest of storing. A search looks through the few that are not in it yet.
+INDEX_EVERY = 64
 _MINUTE = 60_000_000_000
 
 
@@ -101,7 +107,7 @@ def insert(
         query = "SELECT count(*) FROM mail WHERE thread_id = ? AND created_at > ? AND created_at <= ?"
         (recent,) = run(db, query, (thread_id, now - _MINUTE, now)).fetchone()
         guard.check(thread_id, hops, recent)
-    (seq,) = run(
+    seq = insert_seq(
         db,
         _INSERT_MAIL,
         (
@@ -109,11 +115,11 @@ def insert(
             *(draft.payload, draft.project_id, draft.work_item_id, draft.run_id, draft.session_id, draft.pty_id),
             *(draft.dispatch_id, int(now), draft.idempotency_key, digest, effect),
         ),
-    ).fetchone()
+    )
     for recipient in recipients:
         run(db, _INSERT_RECIPIENT, (seq, str(recipient.address), draft.type, recipient.known))
-    if draft.type != "heartbeat":
-        run(db, _INSERT_TEXT, (seq, draft.subject, draft.body))
+    if draft.type != "heartbeat" and seq % INDEX_EVERY == 0:
+        _index(db, seq)
     return Stored(message_of(draft, recipients, warnings, id, thread_id, now), False)
 
 
@@ -153,9 +159,21 @@ def clear(db: Database) -> int:
     """Delete all mail; how many messages there were."""
     (count,) = run(db, "SELECT count(*) FROM mail").fetchone()
     run(db, "INSERT INTO mail_text (mail_text) VALUES ('delete-all')")
+    run(db, "UPDATE mail_indexed SET up_to = 0")
     run(db, "DELETE FROM mail_recipient")
     run(db, "DELETE FROM mail")
     return int(count)
+
+
+def _index(db: Database, last: int) -> None:
+    """Bring the words of every message up to `last` into the index. No heartbeat: it would be gone before its words."""
+    run(
+        db,
+        "INSERT INTO mail_text (rowid, subject, body) SELECT seq, subject, body FROM mail"
+        " WHERE seq > (SELECT up_to FROM mail_indexed) AND seq <= ? AND type <> 'heartbeat'",
+        (last,),
+    )
+    run(db, "UPDATE mail_indexed SET up_to = ?", (last,))
 
 
 def _place(db: Database, draft: Draft, id: str) -> tuple[str, int]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import unicodedata
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from peewee import SQL, Database, fn
@@ -11,7 +13,7 @@ from peewee import SQL, Database, fn
 from whisk.errors import InvalidError, TooLargeError
 from whisk.mail.address import MailAddress
 from whisk.mail.message import MailMessage, MailType
-from whisk.storage.mail import get, seq_of
+from whisk.storage.mail import TOKENIZER, get, seq_of
 from whisk.storage.mail_row import COLUMNS, SELECT_MAIL, MailRow, RecipientRow, messages
 from whisk.storage.statement import run
 from whisk.values import Record
@@ -56,7 +58,7 @@ def search(db: Database, text: str, chosen: MailFilter) -> list[MailMessage]:
     words = list(dict.fromkeys(text.split()))
     if len(words) > SEARCH_WORDS:
         raise TooLargeError(f"mail search takes up to {SEARCH_WORDS} words", limit=SEARCH_WORDS, words=len(words))
-    return _newest(db, chosen, [*_conditions(db, chosen), *_word_conditions(words)])
+    return _newest(db, chosen, [*_conditions(db, chosen), *_word_conditions(db, words)])
 
 
 def _newest(db: Database, chosen: MailFilter, conditions: Iterator[Any] | list[Any]) -> list[MailMessage]:
@@ -92,17 +94,29 @@ def _conditions(db: Database, chosen: MailFilter) -> Iterator[Any]:
         yield MailRow.seq > seq_of(db, chosen.after)
 
 
-def _word_conditions(words: list[str]) -> Iterator[Any]:
+def _word_conditions(db: Database, words: list[str]) -> Iterator[Any]:
     indexed = [word for word in words if _is_indexed(word)]
     if indexed:
         # Each word is an FTS5 string, so nothing in it is an operator; the star makes the end of it a prefix.
         match = " ".join('"' + word.replace('"', '""') + '"*' for word in indexed)
-        yield MailRow.seq.in_(SQL("(SELECT rowid FROM mail_text WHERE mail_text MATCH ?)", (match,)))
+        found = MailRow.seq.in_(SQL("(SELECT rowid FROM mail_text WHERE mail_text MATCH ?)", (match,)))
+        yield found | MailRow.seq.in_(_match_newest(db, match))
     # SQLite's `lower` knows ASCII alone, so the words are lowered no further.
     text = fn.lower(fn.COALESCE(MailRow.subject, "").concat("\n").concat(fn.COALESCE(MailRow.body, "")))
     for word in words:
         if not _is_indexed(word):
             yield fn.instr(text, word.translate(_ASCII_LOWER)) > 0
+
+
+def _match_newest(db: Database, match: str) -> list[int]:
+    """Those of the messages that the index does not hold yet; the same query against an index made of just them."""
+    newest = run(db, "SELECT seq, subject, body FROM mail WHERE seq > (SELECT up_to FROM mail_indexed)").fetchall()
+    if not newest:
+        return []
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.execute(f"CREATE VIRTUAL TABLE mail_text USING fts5 (subject, body, tokenize = '{TOKENIZER}')")
+        memory.executemany("INSERT INTO mail_text (rowid, subject, body) VALUES (?, ?, ?)", newest)
+        return [seq for (seq,) in memory.execute("SELECT rowid FROM mail_text WHERE mail_text MATCH ?", (match,))]
 
 
 def _is_indexed(word: str) -> bool:

@@ -14,13 +14,18 @@ from whisk.storage.statement import run
 
 Standing = Literal["lives", "ended", "unknown"]
 
-# What says of each kind whether it is there, and whether it can still read. Sending is the hottest path, hence text.
-_QUERIES = {
+# Of each kind: is it there and can it still read (1), has it ended (0), or is it not there (NULL)?
+_STATES = {
     "run": "SELECT status IN ('queued', 'running', 'awaiting_input') FROM run WHERE id = ?",
     "pty": "SELECT status IN ('starting', 'running') FROM terminal WHERE id = ?",
     "session": "SELECT 1 FROM session WHERE id = ?",
     "work-item": "SELECT 1 FROM work_item WHERE id = ?",
     "project": "SELECT 1 FROM project WHERE id = ?",
+}
+# One statement for each recipient, since sending is the hottest path.
+_QUERIES = {
+    kind: f"SELECT coalesce(({state}), 2 * EXISTS (SELECT 1 FROM mail WHERE sender = ?) - 1)"
+    for kind, state in _STATES.items()
 }
 
 
@@ -31,11 +36,8 @@ class Readers(NamedTuple):
 
 def standing(db: Database, address: MailAddress) -> Standing:
     """An address that nothing else is known of has been heard of when it has sent mail itself."""
-    row = run(db, _QUERIES[address.kind], (address.id,)).fetchone()
-    if row is not None:
-        return "lives" if row[0] else "ended"
-    sent = run(db, "SELECT 1 FROM mail WHERE sender = ? LIMIT 1", (str(address),)).fetchone()
-    return "unknown" if sent is None else "lives"
+    (state,) = run(db, _QUERIES[address.kind], (address.id, str(address))).fetchone()
+    return "lives" if state > 0 else "ended" if state == 0 else "unknown"
 
 
 def readers(db: Database, addresses: Iterable[MailAddress], *, heard: Set[MailAddress], strict: bool) -> Readers:

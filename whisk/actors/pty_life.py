@@ -353,7 +353,7 @@ def tidy_host(host: PtyHostHandle, store: Store) -> list[str]:
     an agent.
     """
     strays = []
-    for child in host.children.options(timeout=None).remote().get(timeout=_SPAWN_SECONDS):
+    for child in host.children.remote().get(timeout=_FINISH_SECONDS):
         record = store.read(lambda db, key=child.key: storage.find(db, key))  # type: ignore[misc]
         if record is None or record.ended:
             if child.ended:

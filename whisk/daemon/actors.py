@@ -18,6 +18,7 @@ from whisk.actors.mail_effect import WorkEffects
 from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
 from whisk.actors.pty import PtyHandle, PtyServices
 from whisk.actors.pty_host import PtyHostActor, PtyHostHandle
+from whisk.actors.pty_life import tidy_host
 from whisk.actors.pty_link import host_paths
 from whisk.actors.registrar import Registrar
 from whisk.actors.session_book import SessionBook
@@ -145,6 +146,7 @@ class Actors:
     def _take_up(self) -> None:
         """Terminals first: the runs in them ask whether they are still there."""
         adopted = self.sessions.restore()
+        self._tidy_host()
         self.work.start()
         self.post_office = self.system.spawn(
             PostOfficeActor,
@@ -159,6 +161,15 @@ class Actors:
             handle=PostOfficeHandle,
         )
         _log.info("actors have started", count=len(self.system.names()), sessions_taken_up=adopted)
+
+    def _tidy_host(self) -> None:
+        try:
+            strays = tidy_host(self.host, self._store)
+        except WhiskError as error:
+            _log.warning("the pty host was not tidied", why=error.message)
+            return
+        if strays:
+            _log.warning("children run without a terminal of ours", keys=strays)
 
     def _announce(self, kind: EventType, about: str | None = None) -> None:
         try:

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.bridge_house import House
 from whisk.actors.events import EventsActor, EventsHandle
 from whisk.actors.future import get, wait
 from whisk.actors.journal import JournalActor, JournalHandle
@@ -19,6 +20,7 @@ from whisk.actors.pty import PtyActor, PtyHandle, PtyServices
 from whisk.actors.pty_host import PtyHostActor, PtyHostHandle
 from whisk.actors.pty_link import host_paths
 from whisk.actors.system import ActorSystem
+from whisk.bridges.setting import PromptSettings
 from whisk.ids import new_id
 from whisk.storage import terminal as storage
 from whisk.storage.database import Store
@@ -131,3 +133,17 @@ def make_terminals(tmp_path: Path) -> Iterator[Callable[..., Terminals]]:
     if lives:
         lives[-1].close()
         assert not lives[-1].system.close(timeout=5.0).left
+
+
+@pytest.fixture
+def build(system: ActorSystem, tmp_path: Path) -> Iterator[Callable[..., House]]:
+    """`build(limit=…)` makes a house with these prompt settings; the next one takes over its database."""
+    made: list[House] = []
+
+    def open_house(group: int = 500, **settings: Any) -> House:
+        made.append(House(system, tmp_path / "whisk.sqlite3", PromptSettings(**settings), group))
+        return made[-1]
+
+    yield open_house
+    for house in made:
+        house.close()

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
-import gevent
 import pytest
-from gevent.event import Event
 
+from tests.bridge_house import DEADLINE, Build
 from tests.captured import raw
-from whisk.actors.bridge import BridgeHandle, BridgeServices
-from whisk.actors.bridges import BridgesActor, BridgesHandle
-from whisk.actors.future import Future, get
-from whisk.actors.journal import JournalActor, JournalHandle
+from whisk.actors.future import get
 from whisk.actors.system import ActorSystem
-from whisk.bridges.bridge import BridgeCredentials, BridgeOwner
-from whisk.bridges.hook import HookCall, HookOutcome
+from whisk.bridges.bridge import BridgeCredentials
 from whisk.bridges.policy import PolicyDraft
-from whisk.bridges.request import BridgeRequest, State
+from whisk.bridges.request import BridgeRequest
 from whisk.bridges.resolution import Resolution
-from whisk.bridges.setting import PromptSettings
 from whisk.errors import (
     ConflictError,
     ForbiddenError,
@@ -36,90 +26,7 @@ from whisk.hooks.payload import read_payload
 from whisk.hooks.provider import find_provider
 from whisk.storage import bridge as bridge_storage
 from whisk.storage import hook_event as hook_storage
-from whisk.storage.database import Store
 from whisk.storage.hook_event import HookLogQuery
-
-DEADLINE = 10.0
-
-
-class House:
-    """A journal and a keeper of bridges over one database, and hooks that call it."""
-
-    def __init__(self, system: ActorSystem, path: Path, settings: PromptSettings, group: int = 500) -> None:
-        self.system = system
-        self.announced: list[tuple[str, str]] = []
-        self._changed = Event()
-        self.store = Store.open(path)
-        self.journal = system.spawn(JournalActor, self.store, group, name="journal", handle=JournalHandle)
-        services = BridgeServices(self.store, self.journal, settings, self._announce)
-        self.bridges = system.spawn(BridgesActor, services, name="bridges", handle=BridgesHandle)
-        self._relays = 0
-
-    def _announce(self, kind: str, id: str) -> None:
-        self.announced.append((kind, id))
-        self._changed.set()
-
-    def register(self, provider: str = "claude", pty: str = "pty_1") -> BridgeCredentials:
-        owner = BridgeOwner(provider=provider, session_id="sess_1", pty_id=pty, run_id="run_1", project_id="proj_1")
-        return get(self.bridges.register.remote(owner))
-
-    def call(
-        self, bridge: BridgeCredentials, name: str, relay: str = "", again: bool = False, **changes: object
-    ) -> HookOutcome:
-        """What a hook with this payload gets."""
-        self._relays += 1
-        event = find_provider(bridge.provider).read(read_payload(raw(bridge.provider, name, **changes)), "")
-        made = HookCall(
-            bridge_id=bridge.id,
-            token=bridge.token,
-            relay_id=relay or f"relay_{self._relays}",
-            event=event,
-            context=HookContext(bridge_id=bridge.id),
-            again=again,
-        )
-        return get(self.bridges.hook.remote(made))
-
-    def actor(self, outcome: HookOutcome) -> BridgeHandle:
-        assert outcome.request_id, outcome
-        return self.system.get(f"bridge:{outcome.request_id}", handle=BridgeHandle)
-
-    def wait_for(self, outcome: HookOutcome, hook: str = "hook") -> Future[str]:
-        """What the waiting hook will print."""
-        return self.actor(outcome).attach.options(timeout=None).remote(hook)
-
-    def stored(self, outcome: HookOutcome) -> BridgeRequest:
-        return self.store.read(lambda db: bridge_storage.REQUESTS.get(db, outcome.request_id))
-
-    def until(self, holds: Callable[[], Any]) -> Any:
-        """Wait for announcements until `holds()` is true."""
-        with gevent.Timeout(DEADLINE):
-            while not (found := holds()):
-                self._changed.clear()
-                self._changed.wait()
-        return found
-
-    def until_state(self, outcome: HookOutcome, state: State) -> BridgeRequest:
-        return self.until(lambda: self.stored(outcome) if self.stored(outcome).state == state else None)  # type: ignore[no-any-return]
-
-
-Build = Callable[..., House]
-
-
-@pytest.fixture
-def build(system: ActorSystem, tmp_path: Path) -> Iterator[Build]:
-    made: list[House] = []
-
-    def open_house(group: int = 500, **settings: Any) -> House:
-        house = House(system, tmp_path / "whisk.sqlite3", PromptSettings(**settings), group)
-        made.append(house)
-        return house
-
-    yield open_house
-    for house in made:
-        for name in ("bridges", "journal"):
-            if system.find(name) is not None:
-                get(system.stop(name), timeout=DEADLINE)
-        house.store.close()
 
 
 def test_a_question_waits_until_a_person_answers_and_is_on_disk_before_the_agent_hears(build: Build) -> None:

@@ -95,7 +95,7 @@ class BridgesActor(Actor):
         context = context_of(call.context, bridge)
         event = call.event
         self._check_protocol(event, context)
-        self._observe(event)
+        self._observe(event, bridge.id)
         ask = find_provider(event.provider).ask_of(event)
         if ask is None:
             return self._pass(event, context, result_unheld(event, context))
@@ -284,8 +284,8 @@ class BridgesActor(Actor):
     def _actor(self, request_id: str) -> BridgeHandle:
         return BridgeHandle(f"bridge:{request_id}", self.system.node, self.system)
 
-    def _observe(self, event: HookEvent) -> None:
-        for effect in self._ledger.observe(event):
+    def _observe(self, event: HookEvent, bridge_id: str = "") -> None:
+        for effect in self._ledger.observe(event, bridge_id):
             if effect.proof == "withdrawn":
                 self._actor(effect.request_id).withdraw.tell(effect.reason)
             else:

@@ -69,9 +69,14 @@ class Ledger:
         released = self._released.pop(event_key(event), None)
         return released is not None and released.seconds_until(now) <= RELEASE_SECONDS
 
-    def observe(self, event: HookEvent) -> list[Effect]:
-        """What `event` proves about the requests in here; those about which no more can be learned are forgotten."""
-        mine = self._sessions.get(event.session)
+    def observe(self, event: HookEvent, bridge_id: str = "") -> list[Effect]:
+        """What `event` proves about the requests in here; those about which no more can be learned are forgotten.
+
+        One that came over a bridge concerns only that bridge's terminal: a conversation that was resumed in two of them
+        has one session in both.
+        """
+        session = self._sessions.get(event.session, {})
+        mine = {request.id: request for request in session.values() if bridge_id in ("", request.bridge_id)}
         if not mine:
             return []
         found = effects(mine.values(), event)

@@ -32,7 +32,8 @@ def _state(prompt: dict[str, Any]) -> str:
     told = prompt.get("answer") or prompt.get("reason") or ""
     said = f"{prompt['outcome']} by {prompt.get('answeredBy') or 'nobody'}"
     rule = f" ({prompt['ruleId']})" if prompt.get("ruleId") else ""
-    applied = ", applied" if prompt.get("appliedAt") else ", overruled" if prompt.get("overruledAt") else ""
+    # Both when an agent seemed to obey and then did otherwise: the later news counts.
+    applied = ", overruled" if prompt.get("overruledAt") else ", applied" if prompt.get("appliedAt") else ""
     return said + rule + (f": {told}" if told else "") + applied
 
 

@@ -195,3 +195,20 @@ def test_what_an_agent_shows_cannot_write_into_the_persons_terminal(shared_daemo
     assert "\x1b" not in line
     assert "\u202e" not in line
     assert " name " in line
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_a_long_command_is_typed_whole_or_not_at_all(shared_daemon: Whiskd, root: Path, shell: str) -> None:
+    def create(length: int, check: int) -> subprocess.CompletedProcess[str]:
+        command = f"echo {'x' * length} | wc -c; echo do''ne"
+        return shared_daemon.cli(
+            *("session", "create", "-root", str(root), "-env", f"SHELL={shell}", "-command", command, "-json"),
+            check=check,
+        )
+
+    pty = json.loads(create(1500, check=0).stdout)["ptyId"]
+    shared_daemon.cli("session", "pty", "expect", pty, "done", "-from", "0", check=0)
+    assert "1501\n" in shared_daemon.cli("session", "pty", "output", "-plain", pty, check=0).stdout
+    before = shared_daemon.json("session", "list")
+    assert json.loads(create(5000, check=1).stderr)["code"] == "too_large"
+    assert shared_daemon.json("session", "list") == before

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from whisk.errors import InvalidError
+from whisk.errors import InvalidError, TooLargeError
 from whisk.profiles.builtin import BUILTIN
+from whisk.terminal.keys import LINE_BYTES
 from whisk.work.order import Callback, Order, place_order, pty_spec
 from whisk.work.session import CreateSession, new_session
 from whisk.work.start import AgentBridgeOptions, BridgeCredentials, LaunchContext, StartPtyOptions
@@ -39,6 +40,16 @@ def test_an_executed_command_keeps_its_arguments() -> None:
 
 def test_a_prompt_for_a_shell_is_typed_with_enter() -> None:
     assert order(agent_profile_id="prompt-capture", prompt="two\nlines").typed == "two\nlines\r"
+
+
+@pytest.mark.parametrize("options", [{}, {"agent_profile_id": "prompt-capture"}])
+def test_a_line_that_would_arrive_cut_is_not_typed_at_all(options: dict[str, str]) -> None:
+    name = "prompt" if options else "command"
+    assert order(**options, **{name: "é" * (LINE_BYTES // 2)}).typed
+    assert order(**options, **{name: ("x" * 3000 + "\n") * 9}).typed
+    with pytest.raises(TooLargeError, match=f"a line of {LINE_BYTES + 1} bytes cannot be typed"):
+        order(**options, **{name: "short\n" + "x" * (LINE_BYTES + 1)})
+    assert order(command="echo", args=("x" * 100_000,), exec=True).typed == ""
 
 
 @pytest.mark.parametrize(

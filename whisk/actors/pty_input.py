@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import termios
 from collections import deque
 from typing import Any
@@ -17,8 +16,6 @@ from whisk.terminal.keys import LINE_BYTES, longest_line
 QUEUE_BYTES = 1024 * 1024
 _TURN_BYTES = 64 * 1024
 _WRITE = 2
-# The terminal's own line buffer, in which the child's unread input waits while it is in line mode.
-_LINE_BYTES = 1024 if sys.platform == "darwin" else LINE_BYTES
 
 
 class PtyInput:
@@ -42,10 +39,10 @@ class PtyInput:
         a terminal in line mode would silently cut.
         """
         future: Future[int] = Future()
-        if whole_lines and (longest := longest_line(data)) > _LINE_BYTES and in_line_mode(self._fd):
+        if whole_lines and (longest := longest_line(data)) > LINE_BYTES and in_line_mode(self._fd):
             raise TooLargeError(
-                f"a line of {longest} bytes: the terminal reads whole lines now and would keep {_LINE_BYTES} of them",
-                limit=_LINE_BYTES,
+                f"a line of {longest} bytes: the terminal reads whole lines now and would keep {LINE_BYTES} of them",
+                limit=LINE_BYTES,
                 size=longest,
             )
         if self._queued + len(data) > QUEUE_BYTES:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-# The most that a Linux terminal in line mode keeps of one line; the kernel silently drops what exceeds it.
-LINE_BYTES = 4095
+import sys
+
+# The most that a terminal in line mode keeps of one line; the kernel silently drops what exceeds it.
+LINE_BYTES = 1024 if sys.platform == "darwin" else 4095
 
 
 def typed(text: str) -> bytes:

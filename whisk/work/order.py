@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from whisk.errors import InvalidError
+from whisk.errors import InvalidError, TooLargeError
 from whisk.profiles.launch import launch
 from whisk.profiles.profile import Profile, find
 from whisk.terminal import keys
@@ -54,6 +54,7 @@ def place_order(options: StartPtyOptions, profiles: Iterable[Profile], environ: 
     else:
         shell = options.env.get("SHELL") or environ.get("SHELL") or "sh"
         argv, env, typed = (shell,), {}, f"{options.command}\n" if options.command else ""
+    _check_typed(typed)
     return Order(
         argv=argv,
         env=env,
@@ -64,6 +65,18 @@ def place_order(options: StartPtyOptions, profiles: Iterable[Profile], environ: 
         hooks=_hooks(options, profile),
         profile_id=profile.id if profile is not None else None,
     )
+
+
+def _check_typed(text: str) -> None:
+    """A program that has just started still has its terminal in line mode: half a command would be run as if whole."""
+    longest = keys.longest_line(text.encode("utf-8", "replace"))
+    if longest > keys.LINE_BYTES:
+        raise TooLargeError(
+            f"a line of {longest} bytes cannot be typed: the terminal would keep {keys.LINE_BYTES} of them;"
+            " give the program with exec, or put the command into a file",
+            limit=keys.LINE_BYTES,
+            size=longest,
+        )
 
 
 def _hooks(options: StartPtyOptions, profile: Profile | None) -> str | None:

@@ -93,6 +93,8 @@ class World:
             status="pending",
             created_at=NOW.plus(number),
             event=HookKind.OTHER,
+            kind="lifecycle",
+            result="logged",
             pty_id=pty,
         )
         self.writer.write(lambda db: hook_event.insert(db, entry))

@@ -8,6 +8,7 @@ import resource
 import signal
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -96,21 +97,24 @@ def test_removing_leaves_nothing_and_may_happen_twice(folder: Path) -> None:
     assert not folder.exists()
 
 
-@pytest.fixture
-def file_size_limit() -> Iterator[int]:
-    """Lets no file grow over 64 bytes: the nearest thing to a full disk that a test can have."""
+@contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """No file may grow over `size` bytes: the nearest thing to a full disk that a test can have. Around nothing that
+    prints: the test run's own output may be a file.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
-    yield 64
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, handler)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_write_that_fails_leaves_a_hole_and_the_rest_at_its_place(folder: Path, file_size_limit: int) -> None:
-    transcript = Transcript(folder, 16_000)
-    with pytest.raises(OSError) as failure:  # noqa: PT012 (the first part fits)
-        transcript.append(0, b"a" * 60)
+def test_a_write_that_fails_leaves_a_hole_and_the_rest_at_its_place(folder: Path) -> None:
+    transcript = write(folder, b"a" * 60, limit=16_000)
+    with file_size_limit(64), pytest.raises(OSError) as failure:
         transcript.append(60, b"b" * 60)
     assert failure.value.errno == errno.EFBIG
     transcript.append(120, b"c" * 10)

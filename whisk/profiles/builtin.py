@@ -161,6 +161,6 @@ BUILTIN: tuple[Profile, ...] = (
         mode="flag-prompt",
         system="prompt",
     ),
-    _shell("plain-shell", "Shell", "your shell; the prompt is typed into it", "${SHELL:-sh}"),
+    _shell("plain-shell", "Shell", "your shell", "${SHELL:-sh}"),
     _shell("prompt-capture", "Prompt capture", "cat: shows the prompt that an agent would get", "cat"),
 )

@@ -283,7 +283,7 @@ def test_a_message_that_passes_while_a_reader_is_looked_for_is_not_missed(desk: 
     store = SlowStore.open(desk.path)
     desk.post_office = desk.open_post_office(store)
     desk.open_mailbox("run:b")
-    until(lambda: desk.facts("run:b") != {})
+    until(lambda: desk.facts("run:b") != {} and desk.system.describe("post-office").state == "alive")
     store.slow = True
     looker = desk.check("run:b", ack=False)
     until(lambda: hasattr(store, "go_on"))

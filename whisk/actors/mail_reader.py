@@ -10,7 +10,7 @@ from peewee import Database
 
 from whisk.actors.actor import Actor, control
 from whisk.actors.events import EventsHandle
-from whisk.actors.future import Future, get, wait
+from whisk.actors.future import Future, get
 from whisk.actors.journal import JournalHandle
 from whisk.actors.mail_ticket import Ticket
 from whisk.actors.mailbox import MailboxActor, MailboxHandle
@@ -43,7 +43,7 @@ class MailReaders(Actor):
     def on_start(self) -> None:
         # Claims that an earlier daemon gave out must end some day; their mailboxes see to that.
         for address in self._store.read(mail_delivery.addresses_with_claims):
-            self._mailbox(address)
+            self._mailbox(address).take_up.tell()
 
     def on_stop(self) -> None:
         for ticket in list(self._tickets):
@@ -70,13 +70,15 @@ class MailReaders(Actor):
 
     @control
     def rejoin(self, address: MailAddress, tickets: Sequence[Ticket]) -> None:
-        """A mailbox has ended under its queue; the tickets take their places again, in the same order."""
-        ending = self.system.describe(self.name).state == "draining"
-        for ticket in tickets:
-            if ending:
+        """A mailbox has ended under its readers; they take their places again, in the same order."""
+        if self.system.describe(self.name).state == "draining":
+            for ticket in tickets:
                 ticket.reply.set_error(UnavailableError("the post office is closing"))
-                continue
-            self._mailbox(address).join.tell(ticket)
+            return
+        mailbox = self._mailbox(address)
+        mailbox.take_up.tell()
+        for ticket in tickets:
+            mailbox.join.tell(ticket)
             if ticket.reserve():
                 self.serve(ticket)
 
@@ -120,9 +122,12 @@ class MailReaders(Actor):
             address: self._mailbox(address) if want.wait else self.system.find(f"mailbox:{address}", MailboxHandle)
             for address in want.addresses
         }
-        joins = {address: mailbox.join.remote(ticket) for address, mailbox in mailboxes.items() if mailbox is not None}
-        wait(joins.values(), num_returns=len(joins))
-        free = [address for address in want.addresses if address not in joins or get(joins[address])]
+        joins = {
+            address: mailbox.join.options(timeout=None).remote(ticket)
+            for address, mailbox in mailboxes.items()
+            if mailbox is not None
+        }
+        free = [address for address in want.addresses if address not in joins or get(joins[address], timeout=None)]
         self._search(ticket, free)
 
     def _search(self, ticket: Ticket, addresses: Sequence[MailAddress]) -> None:

@@ -53,16 +53,14 @@ class MailboxActor(Actor):
         self._delivered = 0
 
     def on_start(self) -> None:
-        now = self.clock.now()
-        for claim in self._store.read(lambda db: mail_delivery.open_claims(db, self._address)):
-            # The wall clock is asked only here, and not believed beyond the longest lease: it may have been set.
-            left = min(max(now.seconds_until(claim.until), 0.0), MAX_LEASE)
-            self.hold(claim.mail_id, claim.token, left)
+        # A mailbox that is new has no claims; only one that was restarted has forgotten some.
+        if self.system.describe(self.name).incarnation > 1:
+            self.take_up()
 
     def on_stop(self) -> None:
-        """Whoever still waits here is given back to the post office, which brings it to the next incarnation."""
+        """What is left to do here goes back to the post office, which brings it to the next incarnation."""
         waiting = [ticket for ticket in (*self._lookers, *self._takers) if ticket.open]
-        if waiting:
+        if waiting or self._held:
             self._post_office.rejoin.tell(self._address, waiting)
 
     def on_failure(self, *_: object) -> None:
@@ -77,6 +75,15 @@ class MailboxActor(Actor):
             "claimed": len(self._held),
             "delivered": self._delivered,
         }
+
+    @control
+    def take_up(self) -> None:
+        """Watch the claims that storage knows of: those of an earlier daemon, or of an earlier incarnation."""
+        now = self.clock.now()
+        for claim in self._store.read(lambda db: mail_delivery.open_claims(db, self._address)):
+            # The wall clock is asked only here, and not believed beyond the longest lease: it may have been set.
+            left = min(max(now.seconds_until(claim.until), 0.0), MAX_LEASE)
+            self.hold(claim.mail_id, claim.token, left)
 
     @control
     def join(self, ticket: Ticket) -> bool:
@@ -176,6 +183,7 @@ class MailboxActor(Actor):
 
 
 class MailboxHandle(Handle):
+    take_up: Method[[], None]
     join: Method[[Ticket], bool]
     leave: Method[[Ticket], None]
     arrived: Method[[MailMessage], None]

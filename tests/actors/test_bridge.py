@@ -160,7 +160,7 @@ def test_a_hook_that_comes_back_in_time_waits_on_and_gets_the_answer(build: Buil
     house.actor(asked).detach.tell("first")
     get(house.actor(asked).resolve.remote(Resolution(answer="allow")))
     assert '"behavior":"allow"' in get(second)
-    assert not first.done()
+    assert not first.done() or first.error() is not None, "the first connection has nobody to print it"
 
 
 def test_a_later_connection_of_one_hook_takes_over(build: Build) -> None:

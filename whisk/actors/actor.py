@@ -23,7 +23,7 @@ from whisk.actors.handle import Handle
 from whisk.actors.inbox import Call, Inbox
 from whisk.actors.timer import Timers
 from whisk.clock import Clock
-from whisk.errors import ActorCrashedError, DeadlineError, WhiskError
+from whisk.errors import ActorCrashedError, ActorDeadError, DeadlineError, WhiskError
 
 if TYPE_CHECKING:
     from whisk.actors.cell import Cell, Down
@@ -76,6 +76,7 @@ class Actor(pykka.Actor):
         self.actor_stopped = _Flag()  # type: ignore[assignment]
         self._actor_ref = pykka.ActorRef(self)
         self._greenlets: set[Any] | None = None
+        self._owed: list[Future[Any]] | None = None
         self._timers: Timers | None = None
         self._log: Any = None
 
@@ -182,6 +183,7 @@ class Actor(pykka.Actor):
         else:
             failure = reason
             self._end(lambda: self.on_failure(type(failure), failure, failure.__traceback__))
+        self._default(reason)
         self._release()
         self.system.exited(cell, self, reason)
 
@@ -244,6 +246,9 @@ class Actor(pykka.Actor):
             if reply is not None:
                 if isinstance(result, Future):
                     result.copy_to(reply)
+                    # One that another actor owes has an outcome without us.
+                    if not result.done() and result.target is None:
+                        self._owe(result)
                 else:
                     reply.set(result)
         finally:
@@ -253,6 +258,15 @@ class Actor(pykka.Actor):
             if took > self.system.slow_after:
                 cell.slow += 1
                 self.log.warning("slow message", message=call.method, sender=call.cause, ms=round(took * 1000, 1))
+
+    def _owe(self, promise: Future[Any]) -> None:
+        """Remember what a reply was deferred to; promises that have been kept are dropped now and then."""
+        owed = self._owed
+        if owed is None:
+            owed = self._owed = []
+        elif len(owed) >= _OWED and len(owed) & (len(owed) - 1) == 0:
+            owed[:] = [each for each in owed if not each.done()]
+        owed.append(promise)
 
     def _from_pykka(self, envelope: Envelope[Any]) -> Call:
         """What came through a plain `pykka.ActorRef`: a stop, or a message for `on_receive`."""
@@ -275,6 +289,17 @@ class Actor(pykka.Actor):
             return error
         return None
 
+    def _default(self, reason: BaseException | None) -> None:
+        """Nobody will keep the promises that are still open, and no caller may wait for ever."""
+        for promise in self._owed or ():
+            if not promise.done():
+                promise.set_error(
+                    ActorDeadError(f"{self.name} ended before it answered", actor=self.name)
+                    if reason is None or isinstance(reason, GreenletExit)
+                    else ActorCrashedError(f"{self.name} failed before it answered: {reason!r}", actor=self.name)
+                )
+        self._owed = None
+
     def _release(self) -> None:
         if self._timers is not None:
             self._timers.cancel_all()
@@ -295,6 +320,7 @@ class Actor(pykka.Actor):
         raise RuntimeError(f"an owned greenlet died: {type(error).__name__}: {error}") from error
 
 
+_OWED = 32
 _POSTED = object()
 _now = time.monotonic
 

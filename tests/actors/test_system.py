@@ -196,6 +196,34 @@ def test_a_deferred_reply_leaves_the_actor_free(system: ActorSystem) -> None:
     assert get(held) == 4
 
 
+@pytest.mark.parametrize("end", ["crash", "stop", "kill"])
+def test_a_deferred_reply_is_not_forgotten_when_the_actor_ends(system: ActorSystem, end: str) -> None:
+    handle = counter(system)
+    held = handle.hold.remote()
+    get(handle.add.remote(0))
+    if end == "crash":
+        handle.crash.tell()
+    else:
+        getattr(system, end)("counter:1")
+    with pytest.raises(ActorCrashedError if end == "crash" else ActorDeadError):
+        get(held, timeout=5.0)
+
+
+def test_a_deferred_reply_that_another_actor_owes_outlives_this_one(system: ActorSystem) -> None:
+    class AgentActor(Actor):
+        def pass_on(self) -> Future[int]:
+            return self.system.get("owner", CounterHandle).hold.remote()
+
+    owner = counter(system, "owner")
+    held = system.spawn(AgentActor, name="agent").pass_on.remote()
+    get(owner.add.remote(3))
+    while not system.describe("owner").received >= 2:
+        gevent.sleep(0)
+    get(system.stop("agent"))
+    owner.release.tell()
+    assert get(held) == 3
+
+
 def test_cancelling_a_call_tells_whoever_works_on_it(system: ActorSystem) -> None:
     handle = counter(system)
     held = handle.hold.remote()

@@ -8,6 +8,7 @@ import pytest
 
 from tests.captured import NOW
 from whisk.bridges.policy import Effect, Policy, PolicyDraft, judge, new_policy
+from whisk.bridges.rule import allows, parse_rule, touches
 from whisk.errors import InvalidError
 
 
@@ -161,3 +162,50 @@ def test_what_is_no_rule_is_refused_when_it_is_added(rule: str) -> None:
 def test_a_rule_for_an_unknown_provider_is_refused() -> None:
     with pytest.raises(InvalidError, match="known are claude, codex"):
         policy("allow", "Bash", provider="clod")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.org./x",
+        "https:/evil.org/x",
+        "https:evil.org/x",
+        "https:\\\\evil.org\\x",
+        "https://EVIL.org",
+        "https://%65vil.org/",
+        "https://\uff45vil.org/",
+        "https://x.org@evil.org/",
+        "https://evil.org\\@x.org/",
+        " https://evil.org/",
+        "ht\ntps://ev\til.org/",
+    ],
+)
+def test_a_host_cannot_hide_from_a_rule_in_how_its_address_is_written(url: str) -> None:
+    call = ("WebFetch", {"url": url}, "/")
+    assert touches(parse_rule("WebFetch(domain:evil.org)"), *call)
+    assert not allows(parse_rule("WebFetch(domain:x.org)"), *call)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/bin/rm -rf x",
+        "\\rm -rf x",
+        '"rm" -rf x',
+        "r''m -rf x",
+        "sudo -n -u root rm -rf x",
+        "env -i A=b rm x",
+        "timeout -k 5 10 rm x",
+        "ls | xargs -0 rm x",
+        "find . -name x -exec rm {} +",
+        "bash -lc 'rm -rf x'",
+        "true && eval rm x",
+    ],
+)
+def test_a_program_cannot_hide_from_a_denying_rule_behind_quotes_a_folder_or_what_starts_it(command: str) -> None:
+    assert touches(parse_rule("Bash(rm *)"), "Bash", {"command": command}, "/")
+
+
+@pytest.mark.parametrize("command", ["git rm x", "echo rm x", "grep 'rm x' notes", "./firm x", "sudo rmdir x"])
+def test_a_denying_rule_does_not_take_every_word_for_a_program(command: str) -> None:
+    assert not touches(parse_rule("Bash(rm *)"), "Bash", {"command": command}, "/")

@@ -179,3 +179,30 @@ def test_the_default_answer_is_given_where_it_fits() -> None:
     assert unanswered(approval, "default", "allow", 5.0) == Allowed(ask=approval)
     assert unanswered(approval, "default", "@first", 5.0) is None
     assert unanswered(ask("claude", "Elicitation-form"), "default", "@first", 5.0) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("PermissionRequest-Bash", {"answer": "deny", "updated_input": {"command": "ls"}}),
+        ("PermissionRequest-Bash", {"answer": "deny", "action": "allow"}),
+        ("PermissionRequest-Bash", {"answers": ["deny"], "action": "allow"}),
+        ("PermissionRequest-Bash", {"content": {"name": "x"}, "action": "allow"}),
+        ("Elicitation-form", {"action": "decline", "content": {"name": "x"}}),
+        ("Elicitation-form", {"action": "cancel", "answers": {"name": "x"}}),
+        ("Elicitation-form", {"action": "deny", "answers": ["x"]}),
+        ("Elicitation-form", {"answer": "decline", "content": {"name": "x"}}),
+        ("Elicitation-form", {"content": {"name": "x"}, "answers": {"name": "y"}}),
+        ("PreToolUse-AskUserQuestion-single", {"answer": "Yes", "answers": ["No"]}),
+        ("PreToolUse-AskUserQuestion-single", {"answer": "Yes", "action": "deny"}),
+        ("PreToolUse-AskUserQuestion-single", {"answer": "Yes", "updated_input": {}}),
+    ],
+)
+def test_what_says_two_things_at_once_is_refused(name: str, said: dict[str, Any]) -> None:
+    with pytest.raises(InvalidError, match="not both"):
+        resolve(ask("claude", name), Resolution(**said))
+
+
+@pytest.mark.parametrize("word", ["allow", "deny", "accept", "decline", "cancel"])
+def test_a_default_that_is_the_word_of_another_kind_of_prompt_is_no_answer_to_a_question(word: str) -> None:
+    assert unanswered(ask("claude", "PreToolUse-AskUserQuestion"), "default", word, 5.0) is None

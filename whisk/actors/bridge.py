@@ -10,8 +10,8 @@ from whisk.actors.actor import Actor, control
 from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
 from whisk.actors.journal import JournalHandle
-from whisk.bridges.request import BridgeRequest, Closing, answered, close, ended, taken, timed_out
-from whisk.bridges.resolution import Resolution, released, resolve, unanswered
+from whisk.bridges.request import BridgeRequest, Closing, State, answered, close, ended, taken, timed_out
+from whisk.bridges.resolution import Resolution, released, resolve, unanswered, undecided
 from whisk.bridges.setting import PromptSettings
 from whisk.errors import ConflictError, ForbiddenError, GoneError, UnavailableError
 from whisk.events import EventType
@@ -56,6 +56,8 @@ class BridgeActor(Actor):
         self._request: BridgeRequest
         self._waiting: Future[str] | None = None
         self._hook = ""
+        # What the hook has been told although the disk refused the record: the only end that can still be recorded.
+        self._told: Closing | None = None
         # Answers whose outcome is being written. An actor that ended before would leave their senders without a word.
         self._unwritten: set[Future[BridgeRequest]] = set()
 
@@ -84,6 +86,9 @@ class BridgeActor(Actor):
         output: Future[str] = Future()
         if self._request.closing is not None:
             output.set(self._request.closing.output)
+            return output
+        if self._told is not None:
+            output.set(self._told.output)
             return output
         self._let_go(GoneError(f"another connection waits for {self._id}"))
         self._waiting, self._hook = output, hook
@@ -120,7 +125,7 @@ class BridgeActor(Actor):
     @control
     def withdraw(self, reason: str) -> None:
         """The agent has its answer from elsewhere, or is gone."""
-        self._conclude(ended("withdrawn", self.clock.now(), "agent", reason))
+        self._call_off("withdrawn", "agent", reason)
 
     def describe(self) -> dict[str, object]:
         request = self._request
@@ -136,6 +141,8 @@ class BridgeActor(Actor):
     def _check_answerer(self, pty_id: str) -> None:
         if self._request.closing is not None:
             raise taken(self._request)
+        if self._told is not None:
+            raise taken(close(self._request, self._told))
         if pty_id and pty_id == self._request.pty_id:
             raise ForbiddenError("an agent cannot answer its own prompt", pty=pty_id, id=self._id)
 
@@ -147,13 +154,20 @@ class BridgeActor(Actor):
 
     def _hook_gone(self) -> None:
         if self._restored:
-            self._conclude(ended("orphaned", self.clock.now(), "whiskd", "daemon_restarted"))
+            self._call_off("orphaned", "whiskd", "daemon_restarted")
         else:
-            self._conclude(ended("withdrawn", self.clock.now(), "agent", "hook_gone"))
+            self._call_off("withdrawn", "agent", "hook_gone")
+
+    def _call_off(self, state: State, by: str, reason: str) -> None:
+        """End the wait without a decision. A hook that is still there, or comes back, is not told so by silence."""
+        answer = undecided(self._request.ask, "whisk does not wait for a person any more")
+        output = write_answer(answer).decode() if answer is not None else ""
+        self._conclude(ended(state, self.clock.now(), by, reason, output))
 
     def _conclude(self, closing: Closing) -> None:
         """Close it without anybody waiting for a reply."""
         if self._request.closing is None:
+            closing = self._told or closing
             self.pipe(self._close(closing), self._concluded, closing)
 
     def _concluded(self, done: Future[BridgeRequest], closing: Closing) -> None:
@@ -163,6 +177,7 @@ class BridgeActor(Actor):
         # The disk refuses. The agent must not wait beyond its limit for that; the record catches up when it can.
         self.log.error("a request could not be closed", outcome=closing.state, error=str(error))
         if self._waiting is not None:
+            self._told = closing
             self._waiting.set(closing.output)
         self.timers.start("limit", _RETRY, self._conclude, closing)
 

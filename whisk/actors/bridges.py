@@ -15,14 +15,16 @@ from whisk.actors.pty import PtyHandle
 from whisk.bridges.bridge import HOOK_PROTOCOL, Bridge, BridgeCredentials, BridgeOwner, open_bridge
 from whisk.bridges.hook import HookCall, HookOutcome, context_of, is_for_people, result_unheld, speaks
 from whisk.bridges.ledger import Ledger
-from whisk.bridges.policy import Policy, PolicyDraft, Verdict, judge, new_policy
-from whisk.bridges.request import BridgeRequest, answered, close, new_request
+from whisk.bridges.policy import Policy, PolicyDraft, Verdict, judge, judge_unread, new_policy
+from whisk.bridges.request import BridgeRequest, answered, close, is_about, new_request
+from whisk.bridges.resolution import undecided
 from whisk.clock import Instant
 from whisk.errors import UnauthorizedError
-from whisk.hooks.answer import Allowed, Ask, Denied, ElicitationAsk, QuestionAsk
+from whisk.hooks.answer import Allowed, ApprovalAsk, Ask, Denied, ElicitationAsk, QuestionAsk
 from whisk.hooks.entry import AgentBridgeEvent, HookContext, Result, entry_of
 from whisk.hooks.event import HookEvent
-from whisk.hooks.provider import find_provider
+from whisk.hooks.provider import find_provider, write_answer
+from whisk.ids import new_id
 from whisk.storage import bridge as bridge_storage
 from whisk.storage import terminal as terminal_storage
 
@@ -90,16 +92,21 @@ class BridgesActor(Actor):
         if bridge is None or not bridge.admits(call.token):
             raise UnauthorizedError("unauthorized agent bridge hook", bridge=call.bridge_id)
         self._watch(bridge)
-        if (known := self._come_back(call)) is not None:
-            return known
+        if (known := self._made_before(call)) is not None:
+            if is_about(known, call.event):
+                return _come_back(known)
+            # Another call's answer is never this one's, whatever name it comes under.
+            call = msgspec.structs.replace(call, relay_id=new_id("relay"))
         context = context_of(call.context, bridge)
         event = call.event
         self._check_protocol(event, context)
         self._observe(event, bridge.id)
         ask = find_provider(event.provider).ask_of(event)
+        verdict = self._judge(event, bridge)
+        if event.payload.fault is not None and not (verdict is not None and isinstance(ask, ApprovalAsk)):
+            ask = None
         if ask is None:
             return self._pass(event, context, result_unheld(event, context))
-        verdict = self._judge(event, bridge)
         if (speaking := speaks(ask, verdict)) is not None:
             return self._decide(call, bridge, context, ask, speaking)
         if not is_for_people(ask, verdict):
@@ -177,23 +184,21 @@ class BridgesActor(Actor):
         self._services.announce("policies.changed", changed.id)
         reply.set(changed)
 
-    def _come_back(self, call: HookCall) -> HookOutcome | None:
-        """What a hook is told whose connection broke: to wait on, or what was decided meanwhile."""
+    def _made_before(self, call: HookCall) -> BridgeRequest | None:
+        """The request of a hook whose connection broke."""
         known = self._ledger.waiting_for(call.bridge_id, call.relay_id)
         if known is None and call.again:
             known = self._services.store.read(
                 lambda db: bridge_storage.find_by_relay(db, call.bridge_id, call.relay_id)
             )
-        if known is None:
-            return None
-        if known.closing is not None:
-            return HookOutcome(result="reattached", output=known.closing.output)
-        return HookOutcome(result="reattached", request_id=known.id, expires_at=known.expires_at)
+        return known
 
     def _judge(self, event: HookEvent, bridge: Bridge) -> Verdict | None:
         tool, project = event.tool, bridge.owner.project_id
         if tool is None:
             return None
+        if event.payload.fault is not None:
+            return judge_unread(self._policies.values(), event.provider, project, tool.name)
         return judge(self._policies.values(), event.provider, project, tool.name, tool.input, event.cwd)
 
     def _decide(
@@ -249,7 +254,10 @@ class BridgesActor(Actor):
         reply: Future[HookOutcome],
     ) -> None:
         if (error := done.error()) is not None:
-            reply.set_error(error)
+            # What cannot be recorded allows nothing, but a denial stands, and so does a rule that holds a call.
+            self.log.error("a request could not be stored", request=request.id, error=str(error))
+            output = _unstored(request)
+            reply.set(HookOutcome(result="logged", output=output)) if output else reply.set_error(error)
             return
         self._ledger.put(request)
         self._hook_log.add(
@@ -327,6 +335,21 @@ class BridgesActor(Actor):
         self._watched.discard(pty_id)
         if done.error() is None:
             self.close_pty(pty_id)
+
+
+def _unstored(request: BridgeRequest) -> str:
+    """What a hook is told whose request is not on disk: a denial, or that nobody could be asked; else nothing."""
+    if request.closing is not None:
+        return request.closing.output if request.state == "denied" else ""
+    answer = undecided(request.ask, "whisk could not store this call to ask a person")
+    return write_answer(answer).decode() if answer is not None else ""
+
+
+def _come_back(known: BridgeRequest) -> HookOutcome:
+    """What a hook is told that comes back: to wait on, or what was decided meanwhile."""
+    if known.closing is not None:
+        return HookOutcome(result="reattached", output=known.closing.output)
+    return HookOutcome(result="reattached", request_id=known.id, expires_at=known.expires_at)
 
 
 class BridgesHandle(Handle):

@@ -64,10 +64,10 @@ class Ledger:
         """Whether this call was just sent back to the agent's own window; true once for each time.
 
         Released before its tool, a call is asked about again by the permission request that follows; a person who said
-        "not here" must not be rung a second time.
+        "not here" must not be rung a second time. When the same call is about to start again, that one is over.
         """
         released = self._released.pop(event_key(event), None)
-        return released is not None and released.seconds_until(now) <= RELEASE_SECONDS
+        return event.name != "PreToolUse" and released is not None and released.seconds_until(now) <= RELEASE_SECONDS
 
     def observe(self, event: HookEvent, bridge_id: str = "") -> list[Effect]:
         """What `event` proves about the requests in here; those about which no more can be learned are forgotten.

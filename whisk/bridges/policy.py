@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from whisk.bridges.rule import Rule, allows, parse_rule, touches
+from whisk.bridges.rule import Rule, allows, names, parse_rule, touches
 from whisk.clock import Instant
 from whisk.errors import InvalidError
 from whisk.hooks.provider import PROVIDERS
@@ -44,12 +44,15 @@ class PolicyDraft(Record, frozen=True):
 
 
 class Verdict(Record, frozen=True):
+    """`why` follows "denied by the rule", where the rule alone does not explain it."""
+
     effect: Effect
     policy: Policy
+    why: str = ""
 
     def message(self) -> str:
         """What the agent reads when this verdict denies: a rule speaks, not a person."""
-        said = f"Denied by the whisk rule {self.policy.rule} ({self.policy.id})."
+        said = f"Denied by the whisk rule {self.policy.rule} ({self.policy.id}){self.why}."
         return f"{said} {self.policy.reason}".strip()
 
 
@@ -89,6 +92,18 @@ def judge(
         for policy in mine:
             if policy.effect == effect and _matches(effect, parse_rule(policy.rule), tool, tool_input, cwd):
                 return Verdict(effect=effect, policy=policy)
+    return None
+
+
+def judge_unread(policies: Iterable[Policy], provider: str, project_id: str, tool: str) -> Verdict | None:
+    """The verdict on a call of which only the tool is known: denied by any rule that might deny it or ask.
+
+    Nobody can be asked about a call that cannot be shown.
+    """
+    for policy in sorted(policies, key=lambda policy: (_STRONGEST_FIRST.index(policy.effect), policy.id)):
+        named = policy.provider in ("", provider) and policy.project_id in ("", project_id)
+        if policy.effect != "allow" and named and names(parse_rule(policy.rule), tool):
+            return Verdict(effect="deny", policy=policy, why=", because the call could not be read")
     return None
 
 

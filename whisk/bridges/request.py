@@ -103,6 +103,11 @@ def event_key(event: HookEvent) -> str:
     return call_key(event.provider, event.session, event.agent, event.tool, elicited)
 
 
+def is_about(request: BridgeRequest, event: HookEvent) -> bool:
+    """Whether `event` is the very one that made `request`, sent again."""
+    return request.ask.event == event.name and request.call_key == event_key(event)
+
+
 def new_request(
     bridge: Bridge, relay_id: str, event: HookEvent, ask: Ask, now: Instant, wait: float, after: After, rule_id: str
 ) -> BridgeRequest:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from whisk.bridges.choice import Given, chosen_text
 from whisk.bridges.setting import FIRST_OPTION
-from whisk.errors import InvalidError, WhiskError
+from whisk.errors import InvalidError, RefusedError, WhiskError
 from whisk.hooks.answer import (
     Accepted,
     Allowed,
@@ -25,6 +25,7 @@ from whisk.hooks.provider import find_provider
 from whisk.values import Record, check_text, convert
 
 ANSWER_BYTES = 4 * 1024 * 1024
+_WORDS = ("allow", "deny", "ask", "accept", "decline", "cancel")
 
 Action = Literal["answer", "allow", "deny", "ask", "accept", "decline", "cancel"]
 
@@ -59,6 +60,7 @@ class Resolution(Record, frozen=True):
 def resolve(ask: Ask, said: Resolution) -> Answer:
     """The answer that `said` gives to `ask`; raises `InvalidError` or `RefusedError` saying what would be right."""
     said.check()
+    _check_one_thing(said)
     match ask:
         case QuestionAsk():
             return _question(ask, said)
@@ -68,11 +70,37 @@ def resolve(ask: Ask, said: Resolution) -> Answer:
             return _elicitation(ask, said)
 
 
+def _check_one_thing(said: Resolution) -> None:
+    """Refuse what says two things: nobody can know which of them was meant."""
+    answer = (said.answer or "").strip()
+    parts = {
+        "answer": bool(answer),
+        "answers": said.answers is not None,
+        "updatedInput": said.updated_input is not None,
+        "content": said.content is not None,
+    }
+    given = [name for name, there in parts.items() if there]
+    match said.action:
+        case None | "answer" | "accept":
+            pass
+        case "allow" if given == ["updatedInput"]:
+            pass
+        case action if given == ["answer"] and answer.lower() == action:
+            pass
+        case action if given:
+            given.append(f"the action {action}")
+    if len(given) > 1:
+        raise InvalidError(f"give {' or '.join(given)}, not both", given=given)
+
+
 def default_answer(ask: Ask, text: str) -> Answer | None:
     """The configured default as an answer, or None where it does not fit this ask."""
     try:
         match ask:
             case QuestionAsk():
+                if text in _WORDS and not all(text in question.known() for question in ask.questions):
+                    # Meant for approvals or forms: as free text it would be an answer that nobody had in mind.
+                    return None
                 texts = [
                     question.options[0].value if text == FIRST_OPTION and question.options else text
                     for question in ask.questions
@@ -97,18 +125,31 @@ def unanswered(ask: Ask, after: str, default: str, waited: float) -> Answer | No
         return answer
     if after == "deny":
         return _denial(ask, f"{nobody}, and whisk is set to deny then. No person refused this.")
-    if isinstance(ask, ApprovalAsk) and ask.event == "PreToolUse":
-        if "ask" in ask.shapes:
-            return AskedInstead(ask=ask, reason=f"{nobody} through whisk.")
-        return Denied(ask=ask, message=f"{nobody} through whisk, and {ask.provider} cannot be made to ask here.")
-    return None
+    return undecided(ask, f"{nobody} through whisk")
+
+
+def undecided(ask: Ask, why: str) -> Answer | None:
+    """What a hook is told that is let go without a decision; None to say nothing.
+
+    Silence lets a plain tool call run, and it only waits because a rule holds it: so the agent is told to ask, or the
+    call is denied. `why` is the beginning of a sentence.
+    """
+    if not isinstance(ask, ApprovalAsk) or ask.event != "PreToolUse":
+        return None
+    if "ask" in ask.shapes:
+        return AskedInstead(ask=ask, reason=f"{why}.")
+    return Denied(ask=ask, message=f"{why}, and {ask.provider} cannot be made to ask here.")
 
 
 def released(ask: Ask) -> Answer | None:
-    """What a hook is told when a person sends the decision back to the agent's own window."""
-    if isinstance(ask, ApprovalAsk) and "ask" in ask.shapes:
-        return AskedInstead(ask=ask, reason="Sent back to this window through whisk.")
-    return None
+    """What a hook is told when a person sends the decision back to the agent's own window.
+
+    Raises `RefusedError` where that window would not open, so that the call would simply run.
+    """
+    answer = undecided(ask, "Sent back to this window through whisk")
+    if isinstance(answer, Denied):
+        raise RefusedError(f"{ask.provider} cannot be made to ask before a tool runs: allow or deny it")
+    return answer
 
 
 def _denial(ask: Ask, message: str) -> Answer:

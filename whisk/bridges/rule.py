@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
 from whisk.errors import InvalidError
 from whisk.values import Record, check_text
@@ -52,6 +53,14 @@ _SEPARATORS = re.compile(r"\$\(|[;&|<>`\n\r(){}]+")
 _PREFIXES = re.compile(
     r"\s*(?:(?:sudo|env|command|builtin|exec|nohup|time|nice|then|do|else|!)\s+|[A-Za-z_]\w*=\S*\s+)*"
 )
+_LEADING = re.compile(r"then|do|else|!|[A-Za-z_]\w*=.*")
+# What starts a program that it is told: the words behind may begin with options, and with those options' values.
+_WRAPPERS = frozenset(
+    {"sudo", "doas", "env", "command", "exec", "nohup", "time", "nice", "ionice", "timeout", "stdbuf", "setsid"}
+    | {"xargs", "find", "watch", "bash", "sh", "zsh", "dash", "ksh", "eval"}
+)
+_PLAIN_URL = re.compile(r"https?://([a-z0-9.-]+)(?::\d+)?(?:[/?#][^\s\\]*)?", re.IGNORECASE | re.ASCII)
+_LENIENT_URL = re.compile(r"(?:[a-z][a-z0-9+\-]*:)?/*(?:[^/?#]*@)?([^/?#:]*)", re.IGNORECASE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
 
 
@@ -84,7 +93,7 @@ def parse_rule(text: str) -> Rule:
 
 def allows(rule: Rule, tool: str, tool_input: dict[str, Any], cwd: str) -> bool:
     """Whether a rule that allows matches this call, for certain."""
-    if not _names(rule, tool):
+    if not names(rule, tool):
         return False
     if rule.glob is None:
         return True
@@ -95,12 +104,14 @@ def allows(rule: Rule, tool: str, tool_input: dict[str, Any], cwd: str) -> bool:
     # A tool of unknown shape is only known by heart when there is just one thing it could mean.
     if not found or (not is_path and tool not in _WORDS and len(found) != 1):
         return False
-    return all(_fits_any(rule.glob, tool, subject, cwd, path=is_path) for subject in found)
+    if tool == "WebFetch" and rule.glob.startswith("domain:"):
+        return any(_host_within(host[1], rule.glob) for url in found if (host := _PLAIN_URL.fullmatch(url)))
+    return all(_fits_any(rule.glob, subject, cwd, path=is_path) for subject in found)
 
 
 def touches(rule: Rule, tool: str, tool_input: dict[str, Any], cwd: str) -> bool:
     """Whether a rule that denies or asks matches this call, or any part of it."""
-    if not _names(rule, tool):
+    if not names(rule, tool):
         return False
     if rule.glob is None:
         return True
@@ -109,10 +120,12 @@ def touches(rule: Rule, tool: str, tool_input: dict[str, Any], cwd: str) -> bool
         parts = [part for command in found for part in _commands(command)]
         return any(_fits(rule.glob, part, path=False) for part in parts)
     is_path = tool in _PATHS or tool == "apply_patch"
-    return any(_fits_any(rule.glob, tool, subject, cwd, path=is_path) for subject in found)
+    if tool == "WebFetch" and rule.glob.startswith("domain:"):
+        return any(_host_within(_host(url), rule.glob) for url in found)
+    return any(_fits_any(rule.glob, subject, cwd, path=is_path) for subject in found)
 
 
-def _names(rule: Rule, tool: str) -> bool:
+def names(rule: Rule, tool: str) -> bool:
     return rule.tool == tool or ("*" in rule.tool and _pattern(rule.tool, False).fullmatch(tool) is not None)
 
 
@@ -141,7 +154,15 @@ def _commands(line: str) -> list[str]:
     found = [line]
     for part in _SEPARATORS.split(line):
         lead = _PREFIXES.match(part)
-        found += [part.strip(), part[lead.end() if lead else 0 :].strip()]
+        bare = part[lead.end() if lead else 0 :].strip()
+        found += [part.strip(), bare]
+        # Quotes, a backslash and a folder do not change which program it is.
+        words = re.sub(r"[\"'\\]", "", part).split()
+        while words and _LEADING.fullmatch(words[0]):
+            del words[0]
+        told = bool(words) and posixpath.basename(words[0]) in _WRAPPERS
+        for start in range(len(words) if told else min(1, len(words))):
+            found.append(" ".join([posixpath.basename(words[start]), *words[start + 1 :]]))
     return [part for part in found if part]
 
 
@@ -151,9 +172,7 @@ def _absolute(path: str, cwd: str) -> str:
     return "/" + joined.lstrip("/") if joined.startswith("/") else joined
 
 
-def _fits_any(glob: str, tool: str, subject: str, cwd: str, *, path: bool) -> bool:
-    if tool == "WebFetch" and glob.startswith("domain:"):
-        return _host_within(subject, glob.removeprefix("domain:"))
+def _fits_any(glob: str, subject: str, cwd: str, *, path: bool) -> bool:
     if path and glob.startswith("//"):
         # Claude Code's own rules write an absolute path this way.
         glob = glob[1:]
@@ -162,12 +181,16 @@ def _fits_any(glob: str, tool: str, subject: str, cwd: str, *, path: bool) -> bo
     return _fits(glob, subject, path=path)
 
 
-def _host_within(address: str, domain: str) -> bool:
-    try:
-        host = urlsplit(address).hostname or ""
-    except ValueError:
-        return False
-    wanted = domain.lower().removeprefix("*.")
+def _host(url: str) -> str:
+    """The host that a lenient browser would make of `url`, however it is written."""
+    text = unicodedata.normalize("NFKC", re.sub(r"[\t\r\n]", "", url).strip().replace("\\", "/"))
+    match = _LENIENT_URL.match(text)
+    return unicodedata.normalize("NFKC", unquote(match[1])).replace("\u3002", ".") if match else ""
+
+
+def _host_within(host: str, glob: str) -> bool:
+    wanted = glob.removeprefix("domain:").lower().removeprefix("*.").strip(".")
+    host = host.lower().strip(".")
     return host == wanted or host.endswith("." + wanted)
 
 

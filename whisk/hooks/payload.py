@@ -22,7 +22,8 @@ MAX_DEPTH = 100
 
 
 class Payload(Record, frozen=True):
-    """`data` is the exact object, or empty with the reason in `fault`; `notes` say what was overlooked.
+    """`data` is the exact object, or with the reason in `fault` empty, or no more than the names of a document that is
+    nested too deeply or holds an endless number; `notes` say what was overlooked.
 
     `kept` is what the log keeps of it, where that was made beforehand because the payload is large.
     """
@@ -50,14 +51,29 @@ def read_payload(body: bytes) -> Payload:
         return Payload(data={}, fault=f"not JSON: {error}", notes=notes)
     except (ValueError, RecursionError) as error:
         # An integer of thousands of digits and a document of thousands of levels are refused by the parser itself.
-        return Payload(data={}, fault=f"not readable: {error}", notes=notes)
+        return Payload(data=_outline(text), fault=f"not readable: {error}", notes=notes)
     if not isinstance(data, dict):
         return Payload(data={}, fault=f"not an object but {type(data).__name__}", notes=notes)
     if text[end:].strip():
         notes = (*notes, "text after the document ignored")
     if _deeper_than(data, MAX_DEPTH):
-        return Payload(data={}, fault=f"nested deeper than {MAX_DEPTH} levels", notes=notes)
+        return Payload(data=_outline(text), fault=f"nested deeper than {MAX_DEPTH} levels", notes=notes)
     return Payload(data=data, notes=notes)
+
+
+def _outline(text: str) -> dict[str, Any]:
+    """What a well-meant but unreadable document is about, so that a rule for its tool still holds.
+
+    Agents write these names before the tool's input, and text inside another text would have its quotes escaped.
+    """
+    found: dict[str, Any] = {}
+    for match in _NAMES.finditer(text[:_OUTLINE_CHARS]):
+        found.setdefault(match[1], match[2])
+    return found
+
+
+_OUTLINE_CHARS = 64 * 1024
+_NAMES = re.compile(r'(?<!\\)"(session_id|cwd|hook_event_name|tool_name|tool_use_id|agent_id)"\s*:\s*"([^"\\]*)"')
 
 
 def _decode(body: bytes) -> _Text:

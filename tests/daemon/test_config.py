@@ -24,8 +24,9 @@ def test_every_table_is_typed(tmp_path: Path) -> None:
     loaded = settings(
         tmp_path,
         '[daemon]\naddr = "127.0.0.1:0"\ndrain = 2\n[terminal]\nring_bytes = 4096\n[prompts]\nlimit = "1m30s"\n'
-        '[profiles.aider]\nargv = ["aider", "{prompt}"]\n',
+        '[mail]\nmax_hops = 0\n[profiles.aider]\nargv = ["aider", "{prompt}"]\n',
     )
+    assert (loaded.mail.max_hops, loaded.mail.max_per_minute) == (0, 60)
     assert loaded.daemon.addr == "127.0.0.1:0"
     assert loaded.daemon.drain == Seconds(2)
     assert loaded.terminal.ring_bytes == 4096
@@ -45,6 +46,7 @@ def test_every_table_is_typed(tmp_path: Path) -> None:
         ('[prompts]\nlimit = "-1s"\n', "prompts.limit", "expected a duration"),
         ('[prompts]\nafter = "maybe"\n', "prompts.after", "invalid enum value 'maybe'"),
         ('[prompts]\nafter = "default"\n', "prompts", "prompts: after = default needs a default answer"),
+        ("[mail]\nmax_hops = -1\n", "mail.max_hops", "expected `int` >= 0"),
         ("[profiles.x]\nargs = []\n", "profiles.x.args", "did you mean profiles.x.argv?"),
         ("[profiles.x]\nargv = []\n", "profiles", "profiles.x: argv must begin with the program"),
         ("daemon = 3\n", "daemon", "expected `object`"),

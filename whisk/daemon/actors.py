@@ -155,9 +155,11 @@ class Actors:
             self.supervisor,
             self.events,
             WorkEffects(self.system, self.work),
+            self._options.settings.mail,
             name="post-office",
             parent="supervisor",
             restart="permanent",
+            mailbox=20_000,
             handle=PostOfficeHandle,
         )
         _log.info("actors have started", count=len(self.system.names()), sessions_taken_up=adopted)

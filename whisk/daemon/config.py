@@ -11,6 +11,10 @@ ring_bytes = 1048576
 limit = "10m"
 after = "ask"
 
+[mail]
+max_hops = 64
+max_per_minute = 60
+
 [profiles.aider]
 argv = ["aider", "--message", "{prompt}"]
 ```
@@ -24,12 +28,13 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from whisk.bridges.setting import After, PromptSettings
 from whisk.errors import InvalidError
+from whisk.mail.thread import LoopGuard
 from whisk.profiles.builtin import BUILTIN
 from whisk.profiles.profile import Profile, ProfileTable, merge
 
@@ -87,10 +92,18 @@ class PromptTable(Table, frozen=True):
     orphan_grace: Seconds = Seconds(PromptSettings().orphan_grace)
 
 
+class MailTable(Table, frozen=True):
+    """When agents that answer each other automatically are stopped; 0 switches a limit off. See `LoopGuard`."""
+
+    max_hops: Annotated[int, msgspec.Meta(ge=0)] = LoopGuard().max_hops
+    max_per_minute: Annotated[int, msgspec.Meta(ge=0)] = LoopGuard().max_per_minute
+
+
 class _File(Table, frozen=True):
     daemon: DaemonTable = DaemonTable()
     terminal: TerminalTable = TerminalTable()
     prompts: PromptTable = PromptTable()
+    mail: MailTable = MailTable()
     profiles: dict[str, ProfileTable] = {}
 
 
@@ -100,6 +113,7 @@ class Settings(msgspec.Struct, frozen=True):
     daemon: DaemonTable = DaemonTable()
     terminal: TerminalTable = TerminalTable()
     prompts: PromptSettings = PromptSettings()
+    mail: LoopGuard = LoopGuard()
     profiles: tuple[Profile, ...] = BUILTIN
 
 
@@ -137,7 +151,8 @@ def read(data: Mapping[str, Any], source: str) -> Settings:
     except InvalidError as error:
         message = ": ".join(part for part in (source, place, error.message) if part)
         raise InvalidError(message, path=source, place=place or "profiles", **error.details) from error
-    return Settings(file.daemon, file.terminal, prompts, profiles)
+    guard = LoopGuard(max_hops=file.mail.max_hops, max_per_minute=file.mail.max_per_minute)
+    return Settings(file.daemon, file.terminal, prompts, guard, profiles)
 
 
 def check_addr(addr: str, *, allow_remote: bool) -> tuple[str, int]:

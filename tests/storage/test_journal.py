@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from peewee import Database, IntegrityError
 
 from whisk.errors import ConflictError, DiskFullError, ReadOnlyError
@@ -117,6 +119,53 @@ def test_a_commit_that_fails_fails_the_whole_group(note_store: Store) -> None:
     assert texts(note_store) == []
     writer.run([put("c"), put("d")])
     assert texts(note_store) == ["c", "d"]
+
+
+KINDS = ("put", "refuse early", "refuse late", "explode", "twice")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(KINDS), max_size=12))
+def test_a_group_of_any_mixture_is_what_its_writes_would_be_one_by_one(note_store: Store, kinds: list[str]) -> None:
+    def write(kind: str, text: str) -> Callable[[Database], Any]:
+        def run(db: Database) -> str:
+            if kind == "refuse early":
+                raise ConflictError(text)
+            put(text)(db)
+            if kind == "refuse late":
+                raise ConflictError(text)
+            if kind == "explode":
+                put(text)(db)
+            if kind == "twice":
+                put(f"{text} again")(db)
+            return text
+
+        return run
+
+    writer = GroupWriter(note_store)
+    writer.write(lambda db: db.execute_sql("DELETE FROM note"))
+    outcomes = writer.run([write(kind, str(number)) for number, kind in enumerate(kinds)])
+    kept = {"put", "twice"}
+    assert [outcome.value for outcome in outcomes] == [str(n) if k in kept else None for n, k in enumerate(kinds)]
+    assert [outcome.error is None for outcome in outcomes] == [kind in kept for kind in kinds]
+    expected = [[str(n), f"{n} again"][: 1 + (k == "twice")] for n, k in enumerate(kinds) if k in kept]
+    assert texts(note_store) == [text for pair in expected for text in pair]
+
+
+def test_a_refusal_that_changed_nothing_makes_nobody_run_again(note_store: Store) -> None:
+    runs: list[str] = []
+
+    def counted(text: str) -> Callable[[Database], Any]:
+        return lambda db: (runs.append(text), put(text)(db))
+
+    def refuse_early(_db: Database) -> None:
+        raise ConflictError("no")
+
+    writer = GroupWriter(note_store)
+    writer.run([counted("a"), refuse_early, counted("b")])
+    assert runs == ["a", "b"]
+    writer.run([counted("c"), refuse("half"), counted("d")])
+    assert runs == ["a", "b", "c", "c", "d"]
 
 
 def test_what_was_written_is_there_when_the_file_is_opened_again(note_store: Store) -> None:

@@ -294,6 +294,20 @@ def test_a_reader_whose_output_is_closed_has_acknowledged_nothing(whisk: MailWhi
     assert len(whisk.desk.unread("run:b")) == 1
 
 
+def test_a_short_message_is_printed_before_it_is_acknowledged_too(whisk: MailWhisk) -> None:
+    """It fits into the buffer, so only flushing tells that nobody can read it."""
+    sent = whisk.desk.send()
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "whisk.cli.main", "mail", "check", "-ack", "-to", "run:b"]
+    env = {**os.environ, "WHISK_STATE_DIR": str(whisk.state), "WHISKD_URL": whisk.url, "PYTHONUNBUFFERED": ""}
+    process = subprocess.Popen(command, stdout=write_end, stderr=subprocess.PIPE, env=env, cwd=HERE)
+    os.close(write_end)
+    ended(process)
+    assert process.returncode != 0
+    assert whisk.desk.unread("run:b") == [sent.id]
+
+
 def test_read_marks_ones_own_row_inside_and_all_outside(whisk: MailWhisk) -> None:
     sent = whisk.desk.send(to=["run:run_1", "run:c"])
     inside = whisk("mail", "read", sent.id, WHISK_RUN_ID="run_1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -247,6 +248,35 @@ def test_a_client_that_dies_as_its_message_comes_loses_it_to_the_next(client: An
         assert (
             client().request("GET", "/v1/mail/next?to=run:b&timeoutMs=20000&ack=true").json["message"]["id"] == sent.id
         )
+
+
+class HalfSeen:
+    """A socket whose client has closed, of which the hub has not heard yet."""
+
+    def __init__(self) -> None:
+        self._quiet = socket.socketpair()
+        self._sock, client = socket.socketpair()
+        client.close()
+
+    def fileno(self) -> int:
+        return self._quiet[0].fileno()
+
+    def close(self) -> None:
+        for each in (*self._quiet, self._sock):
+            each.close()
+
+
+@pytest.mark.parametrize("how", ["ack=true", "claim=60"])
+def test_a_client_that_is_gone_when_its_message_is_ready_is_not_given_it(
+    call: Caller, desk: MailDesk, how: str
+) -> None:
+    sent = desk.send()
+    gone = HalfSeen()
+    call.environ["whisk.socket"] = gone
+    call("GET", f"/v1/mail/next?to=run:b&{how}")
+    del call.environ["whisk.socket"]
+    gone.close()
+    assert call("GET", "/v1/mail/next?to=run:b&timeoutMs=20000&ack=true").json["message"]["id"] == sent.id
 
 
 def test_who_asks_for_anybodys_mail_looks_and_waits_without_a_queue(client: Any, desk: MailDesk) -> None:

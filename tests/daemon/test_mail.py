@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whisk.cli.failure import CommandError
+from whisk.cli.failure import CommandError, RefusedError
+from whisk.cli.process import wait_until
 
 if TYPE_CHECKING:
     from tests.daemon.conftest import Whiskd
@@ -107,3 +108,35 @@ def test_agents_find_their_mail_by_their_environment(daemon: Whiskd) -> None:
     assert daemon.cli(*done, check=0, **inside).stderr == ""
     (ended,) = daemon.json("run", "list", "-work-item", item["id"])
     assert ended["status"] == "completed"
+
+
+def test_a_reader_whose_agent_is_gone_takes_no_message_for_nobody(daemon: Whiskd) -> None:
+    reader = daemon.popen("mail", "check", "-wait", "-ack", "-to", "run:b")
+    mailbox = "/v1/actors/mailbox:run:b"
+    assert wait_until(lambda: waiting(daemon, mailbox) == 1, 20)
+    assert reader.stdout is not None
+    reader.stdout.close()
+    reader.stdout = None
+    reader.communicate(timeout=20)
+    assert wait_until(lambda: waiting(daemon, mailbox) == 0, 20)
+    daemon.cli("mail", "send", "-from", "run:a", "-to", "run:b", "-type", "status", "-subject", "s", check=0)
+    assert daemon.json("mail", "check", "-ack", "-to", "run:b")["message"]["subject"] == "s"
+
+
+def waiting(daemon: Whiskd, mailbox: str) -> int:
+    """How many readers wait there."""
+    try:
+        return int(daemon.get(mailbox)["facts"]["waiting"])
+    except RefusedError:
+        return 0
+
+
+def test_twenty_messages_in_the_queue_are_one_list_and_come_in_their_order(daemon: Whiskd) -> None:
+    message = {"from": "run:a", "to": ["run:b"], "type": "status"}
+    sent = [daemon.post("/v1/mail", {**message, "subject": f"number {n}"})["id"] for n in range(20)]
+    listed = daemon.json("mail", "list", "-unread", "-to", "run:b")
+    assert [one["id"] for one in listed] == sent[::-1]
+    first = daemon.json("mail", "check", "-ack", "-to", "run:b")["message"]["id"]
+    rest = [daemon.get("/v1/mail/next", {"to": "run:b", "ack": True})["message"]["id"] for _ in sent[1:]]
+    assert [first, *rest] == sent
+    assert daemon.json("mail", "list", "-unread", "-to", "run:b") == []

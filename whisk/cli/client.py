@@ -18,6 +18,7 @@ from whisk.cli.failure import RefusedError, UnreachableError, UsageError
 Query = Mapping[str, object]
 _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _CHUNK = 65536
+_STDOUT = 1
 
 
 class Reply(NamedTuple):
@@ -263,14 +264,34 @@ class Stream:
                 raise UnreachableError(f"whiskd at {self._url} did not answer in time")
             every = self.waiting.every if self.waiting else None
             slices = [one for one in (left, every) if one is not None]
-            self.socket.settimeout(min(slices) if slices else None)
+            seconds = min(slices) if slices else None
+            if self.waiting is not None and not self._listen(seconds):
+                if left is None or left > self.waiting.every:
+                    self.waiting.call()
+                continue
+            self.socket.settimeout(seconds)
             try:
                 return self.socket.recv(_CHUNK)
             except TimeoutError:
-                if self.waiting is not None and (left is None or left > self.waiting.every):
-                    self.waiting.call()
+                continue
             except OSError as error:
                 raise UnreachableError(f"whiskd at {self._url} broke off: {error.strerror or error}") from None
+
+    def _listen(self, seconds: float | None) -> bool:
+        """Whether there is something to read within that time.
+
+        Raises `BrokenPipeError` when nobody would read what this command prints: an agent that was killed leaves its
+        commands waiting, and one that waits for mail would take a message for nobody.
+        """
+        import select
+
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        poll.register(_STDOUT, 0)
+        found = dict(poll.poll(None if seconds is None else seconds * 1000))
+        if self.socket.fileno() not in found and found.get(_STDOUT, 0) & (select.POLLERR | select.POLLHUP):
+            raise BrokenPipeError
+        return bool(found)
 
 
 def split_url(url: str) -> tuple[str, int, str]:

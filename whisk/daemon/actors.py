@@ -100,7 +100,7 @@ class Actors:
             SupervisorActor, store, name="supervisor", restart="permanent", handle=SupervisorHandle
         )  # fmt: skip
         below = {"parent": "supervisor", "restart": "permanent"}
-        self.journal = spawn(JournalActor, store, name="journal", handle=JournalHandle, **below)
+        self.journal = spawn(JournalActor, store, name="journal", mailbox=20_000, handle=JournalHandle, **below)
         self.events = spawn(EventsActor, name="events", handle=EventsHandle, **below)
         self.host = spawn(
             PtyHostActor, host_paths(paths.state, paths.runtime), name="pty-host", handle=PtyHostHandle, **below

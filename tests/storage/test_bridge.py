@@ -105,6 +105,11 @@ def test_old_closed_requests_are_pruned_and_pending_ones_never(store: Store) -> 
     assert [each.id for each in left] == [asked[0].id, asked[4].id, asked[5].id]
     newest = store.read(lambda db: bridge_storage.list_requests(db, limit=2))
     assert [each.id for each in newest] == [asked[4].id, asked[5].id]
+    # Few but large ones go as well, and again never one that waits.
+    size = store.read(lambda db: max(len(row[0]) for row in db.execute_sql("SELECT doc FROM bridge_request")))
+    assert writer.write(lambda db: bridge_storage.prune_requests(db, keep_characters=size + size // 2)) == 1
+    assert writer.write(lambda db: bridge_storage.prune_requests(db, keep_characters=10)) == 1
+    assert [each.id for each in store.read(bridge_storage.list_requests)] == [asked[0].id]
 
 
 def test_closed_bridges_are_not_listed_as_open(store: Store) -> None:

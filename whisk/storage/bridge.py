@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from peewee import BigIntegerField, Database, Model, TextField
+from peewee import BigIntegerField, Database, Model, TextField, fn
 
 from whisk.bridges.bridge import Bridge
 from whisk.bridges.policy import Policy
@@ -18,7 +18,8 @@ from whisk.storage.migration import Migration
 from whisk.values import encode
 
 KEPT_REQUESTS = 5000
-"""Closed requests beyond the newest so many are deleted."""
+KEPT_CHARACTERS = 64 * 1024 * 1024
+"""Closed requests are deleted beyond the newest so many, and beyond so much of them: one may hold a whole file."""
 
 
 class BridgeRow(Model):
@@ -142,11 +143,20 @@ def closed_since(db: Database, since: Instant) -> list[BridgeRequest]:
     return REQUESTS.select(db, RequestRow.closed_at >= int(since))
 
 
-def prune_requests(db: Database, keep: int = KEPT_REQUESTS) -> int:
-    """Delete closed requests beyond the newest `keep`; returns how many went."""
-    closed = RequestRow.select(RequestRow.id).where(RequestRow.closed_at.is_null(False))
-    old = closed.order_by(RequestRow.closed_at.desc(), RequestRow.id.desc()).offset(keep).limit(-1)
-    return int(RequestRow.delete().where(RequestRow.id.in_(old)).execute(db))
+def prune_requests(db: Database, keep: int = KEPT_REQUESTS, keep_characters: int = KEPT_CHARACTERS) -> int:
+    """Delete the oldest closed requests until both bounds hold; returns how many went."""
+    row = RequestRow
+    size = fn.LENGTH(row.doc)
+    newest_first = row.select(row.id, row.closed_at, size).where(row.closed_at.is_null(False))
+    total = 0
+    for number, (request_id, closed_at, characters) in enumerate(
+        newest_first.order_by(row.closed_at.desc(), row.id.desc()).tuples().execute(db)
+    ):
+        total += characters
+        if number >= keep or total > keep_characters:
+            old = (row.closed_at < closed_at) | ((row.closed_at == closed_at) & (row.id <= request_id))
+            return int(row.delete().where(old).execute(db))
+    return 0
 
 
 def delete_policy(db: Database, policy_id: str) -> Policy:

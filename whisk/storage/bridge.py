@@ -146,7 +146,7 @@ def closed_since(db: Database, since: Instant) -> list[BridgeRequest]:
 def prune_requests(db: Database, keep: int = KEPT_REQUESTS, keep_characters: int = KEPT_CHARACTERS) -> int:
     """Delete the oldest closed requests until both bounds hold; returns how many went."""
     row = RequestRow
-    size = fn.LENGTH(row.doc)
+    size = fn.LENGTH(row.doc).coerce(False)  # else peewee makes it a text like the column
     newest_first = row.select(row.id, row.closed_at, size).where(row.closed_at.is_null(False))
     total = 0
     for number, (request_id, closed_at, characters) in enumerate(

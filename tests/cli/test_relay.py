@@ -274,6 +274,22 @@ def test_a_daemon_that_stands_still_keeps_no_hook_beyond_the_end_of_its_prompt(
     assert time.monotonic() - started < 5
 
 
+def test_a_wait_never_ends_later_than_it_was_said_at_first(daemon: Callable[..., Daemon], home: dict[str, str]) -> None:
+    """A daemon that was restarted goes by the wall clock, and that may have been set back."""
+
+    def break_off(connection: Connection) -> None:
+        connection.say(HEAD + b"+0.5\n")
+        connection.break_off()
+
+    def freeze(connection: Connection) -> None:
+        connection.say(HEAD + b"+4000\n")
+        assert connection.sock.recv(1) == b""
+
+    started = time.monotonic()
+    assert run(DECISION, home | CREDENTIALS | {"WHISKD_URL": daemon(break_off, freeze).url}) == b""
+    assert time.monotonic() - started < 5
+
+
 @pytest.mark.parametrize("port", ["99999", "1" * 5000, "65536"])
 def test_closed_on_failure_holds_whatever_breaks_in_the_relay_itself(home: dict[str, str], port: str) -> None:
     env = home | CREDENTIALS | {"WHISK_AGENT_BRIDGE_FAIL": "closed", "WHISKD_URL": f"http://127.0.0.1:{port}"}

@@ -10,11 +10,13 @@ import gevent
 import pytest
 
 from tests.captured import raw
-from whisk.actors.bridge import BridgeServices
+from whisk.actors.bridge import BridgeHandle, BridgeServices
 from whisk.actors.bridges import BridgesActor, BridgesHandle
 from whisk.actors.future import get
 from whisk.bridges.bridge import BridgeCredentials, BridgeOwner
 from whisk.bridges.setting import PromptSettings
+from whisk.clock import Instant, SystemClock
+from whisk.http import relay
 from whisk.http.server import Server
 from whisk.http.table import all_routes
 
@@ -140,6 +142,35 @@ def test_the_relays_stream_tells_the_time_left_and_ends_with_one_netstring(desk_
     desk_of.call("POST", f"/v1/agent-prompts/{desk_of.prompt()['id']}/resolve", {"answer": "allow"})
     document = b'{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'
     assert client.reader.read() == b"%d:%b," % (len(document), document)
+
+
+class SetClock(SystemClock):
+    moved = 0.0
+
+    def now(self) -> Instant:
+        return super().now().plus(self.moved)
+
+
+@pytest.mark.parametrize("moved", [3600.0, -3600.0])
+def test_the_time_left_is_told_by_a_clock_that_nobody_sets(
+    desk_of: House, parts: dict[str, Any], monkeypatch: pytest.MonkeyPatch, moved: float
+) -> None:
+    """A hook that believed a clock set forward would give up, and its call would run unanswered."""
+    monkeypatch.setattr(relay, "HEARTBEAT", 0.02)
+    parts["system"].clock = clock = SetClock()
+    client = desk_of.connect(desk_of.server)
+    payload = raw("claude", "PermissionRequest-Bash")
+    lines = [
+        "POST /v1/hook-relay HTTP/1.0", f"Host: 127.0.0.1:{desk_of.server.address[1]}",
+        f"Authorization: Bearer {client.token}", f"Content-Length: {len(payload)}", "Whisk-Provider: claude",
+        f"Whisk-Bridge: {desk_of.bridge.id}", f"Whisk-Bridge-Token: {desk_of.bridge.token}",
+    ]  # fmt: skip
+    client.send("\r\n".join(lines).encode() + b"\r\n\r\n" + payload)
+    client.receive()
+    assert 580.0 < float(client.reader.readline()) <= 590.0
+    get(parts["system"].get(f"bridge:{desk_of.prompt()['id']}", handle=BridgeHandle).show.remote())
+    clock.moved = moved
+    assert [580.0 < float(client.reader.readline()) <= 590.0 for _ in range(3)] == [True] * 3
 
 
 def test_a_decision_that_comes_with_the_request_is_only_translated(desk_of: House) -> None:

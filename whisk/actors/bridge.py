@@ -66,7 +66,10 @@ class BridgeActor(Actor):
         if self._request.closing is not None:
             self.stop()
             return
-        self.timers.start("limit", self.clock.now().seconds_until(self._request.expires_at), self._expire)
+        # The wall clock may have been set since it was asked; nobody waits longer than was meant.
+        meant = self._request.created_at.seconds_until(self._request.expires_at)
+        left = self.clock.now().seconds_until(self._request.expires_at)
+        self.timers.start("limit", min(left, meant), self._expire)
         grace = self._services.settings.orphan_grace if self._restored else FIRST_ATTACH
         self.timers.start("hook", grace, self._hook_gone)
 

@@ -198,10 +198,12 @@ class _Relay:
         """The question is stored, and worth coming back for, but never beyond its own end."""
         import time
 
-        self.pending = True
-        # The daemon ends it by itself; half a second is for one that is a little late.
-        self.ends = time.monotonic() + left + 0.5
+        # The daemon ends it by itself; half a second is for one that is a little late. Never later than it said first:
+        # after a restart it goes by a clock that may have been set, and the agent's own limit does not move.
+        ends = time.monotonic() + left + 0.5
+        self.ends = min(self.ends, ends) if self.pending else ends
         self.give_up = min(self.ends, time.monotonic() + RECONNECT_SECONDS)
+        self.pending = True
 
     def _fails_closed(self) -> bool:
         closed = self.env.get(b"WHISK_AGENT_BRIDGE_FAIL", b"").lower() == b"closed"

@@ -91,9 +91,12 @@ def netstring(document: str) -> bytes:
 
 def wait_in_stream(api: Api, request: Request[Any, Any], outcome: HookOutcome) -> Iterator[bytes]:
     """What a waiting hook reads. It ends without a document when the daemon stops: then the hook comes back."""
+    clock = api.system.clock
+    # Counted from here on: a wall clock that is set meanwhile must not end the wait, nor make it longer.
+    ends = clock.monotonic() + _left(api, outcome)
     with _Attachment(api, outcome.request_id) as attached:
         while True:
-            yield b"+%.1f\n" % max(0.0, _left(api, outcome))
+            yield b"+%.1f\n" % max(0.0, ends - clock.monotonic())
             try:
                 output = request.wait(attached.output, HEARTBEAT)
             except DeadlineError:

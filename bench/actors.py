@@ -47,7 +47,8 @@ def ours(count: int) -> dict[str, float]:
     began = time.perf_counter()
     for i in range(TELLS):
         handles[i % count].hear.tell(1)
-    assert sum(get([handle.seen.remote() for handle in handles], timeout=120)) == TELLS
+    seen: list[int] = get([handle.seen.remote() for handle in handles], timeout=120)
+    assert sum(seen) == TELLS
     tells = TELLS / (time.perf_counter() - began)
     system.close(timeout=60)
     return {"ask": asks, "tell": tells, "kib": memory / 1024, "spawn": count / spawned}
@@ -84,7 +85,7 @@ def stock(count: int) -> dict[str, float]:
     began = time.perf_counter()
     for i in range(TELLS):
         actors[i % count].tell((1,))
-    assert sum(actor.ask("seen") for actor in actors) == TELLS
+    assert sum(int(str(actor.ask("seen"))) for actor in actors) == TELLS
     tells = TELLS / (time.perf_counter() - began)
     return {"ask": asks, "tell": tells, "kib": memory / 1024, "spawn": count / spawned}
 

@@ -4,7 +4,7 @@
 
 `--unstored`: a message is answered as soon as the journal sees it, and nothing of it reaches the database. What is left
 is the route: HTTP, JSON, the post office, the reply.
-`--lag`: how late the hub's timers ran, in seconds, one JSON list, written at the end.
+`--lag`: how late the hub's timers ran: a JSON list of pairs (monotonic time, seconds late), written at the end.
 `--sample`: where the hub's thread was, a thousand times a second of its own time; the places are counted at the end.
 """
 
@@ -43,21 +43,23 @@ def unstore() -> None:
         return operation(None) if of_mail else stored(self, operation)
 
     mail.insert = insert  # type: ignore[assignment]
-    JournalActor.write = write  # type: ignore[method-assign]
+    JournalActor.write = write  # type: ignore[method-assign, assignment]
 
 
 def watch_lag(path: Path) -> None:
     from gevent import get_hub
 
-    late: list[float] = []
-    timer = get_hub().loop.timer(LAG_SECONDS, ref=False)
+    late: list[tuple[float, float]] = []
+    timer = get_hub().loop.timer(LAG_SECONDS, LAG_SECONDS, ref=False)
+    last = time.monotonic()
 
-    def tick(due: float) -> None:
+    def tick() -> None:
+        nonlocal last
         now = time.monotonic()
-        late.append(max(now - due, 0.0))
-        timer.start(tick, now + LAG_SECONDS, update=True)
+        late.append((now, max(now - last - LAG_SECONDS, 0.0)))
+        last = now
 
-    timer.start(tick, time.monotonic() + LAG_SECONDS, update=True)
+    timer.start(tick)
     atexit.register(lambda: path.write_text(json.dumps(late)))
 
 
@@ -65,7 +67,7 @@ def sample(path: Path) -> None:
     places: Counter[str] = Counter()
 
     def look(_: int, frame: FrameType | None) -> None:
-        stack = []
+        stack: list[str] = []
         while frame is not None and len(stack) < _DEPTH:
             code = frame.f_code
             stack.append(f"{Path(code.co_filename).parent.name}/{Path(code.co_filename).name}:{code.co_qualname}")

@@ -1,0 +1,29 @@
+"""`python -m bench [name …]`: all benchmarks, or those that are named, as tables for docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+
+from bench.report import machine
+
+NAMES = ("relay", "actors", "mail", "waiter", "answer", "pty", "hub", "daemon")
+
+
+def main() -> int:
+    names = sys.argv[1:] or NAMES
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        print(f"no benchmark named {', '.join(unknown)}; there are {', '.join(NAMES)}", file=sys.stderr)
+        return 2
+    print(machine())
+    for name in names:
+        began = time.perf_counter()
+        importlib.import_module(f"bench.{name}").run()
+        print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -226,6 +226,21 @@ def test_rules_decide_at_once_and_the_record_names_the_rule(build: Build) -> Non
         get(house.bridges.remove_policy.remote(denial.id))
 
 
+def test_a_rule_that_is_there_already_is_not_added_a_second_time(build: Build) -> None:
+    """Or removing it would leave the other one in force."""
+    house = build()
+    add = house.bridges.add_policy.remote
+    first = get(add(PolicyDraft(effect="allow", rule="Bash(git status*)", reason="reads")))
+    again = PolicyDraft(effect="allow", rule=" Bash(git status*) ", reason="reads", actor="somebody else")
+    assert get(add(again)) == first
+    with pytest.raises(ConflictError, match=first.id):
+        get(add(PolicyDraft(effect="allow", rule="Bash(git status*)", reason="another")))
+    for other in ({"effect": "deny"}, {"provider": "codex"}, {"project_id": "proj_2"}):
+        assert get(add(PolicyDraft(**({"effect": "allow", "rule": "Bash(git status*)"} | other)))).id != first.id  # type: ignore[arg-type]
+    get(house.bridges.remove_policy.remote(first.id))
+    assert first not in get(house.bridges.policies.remote())
+
+
 def test_an_asking_rule_makes_a_person_decide_before_the_tool_runs(build: Build) -> None:
     house = build(limit=0.05)
     bridge = house.register()

@@ -44,6 +44,56 @@ def test_a_question_is_shown_and_answered_at_the_command_line(agent: Agent) -> N
     assert outcome["outcome"] == "answered"
 
 
+def test_an_option_is_named_by_its_number_as_it_is_shown(agent: Agent) -> None:
+    hook = agent.hook("PreToolUse-AskUserQuestion")
+    prompt = agent.prompt()
+    done = agent.whiskd.cli("prompt", "resolve", prompt["id"], "-answer", "2", "-answer", "2, 1", check=0)
+    assert done.stdout == f"{prompt['id']}\tresolved\tBlue; Olives, Cheese\n"
+    assert decision(output(hook))["updatedInput"]["answers"] == {
+        "Which color?": "Blue",
+        "Which toppings?": "Olives, Cheese",
+    }
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "told"),
+    [
+        (["5", "10"], "10", "10"),
+        (["Five", "Ten"], "12", "12"),
+        (["Five", "Ten"], "0", "0"),
+        (["Five", "Ten"], "1 or 2", "1 or 2"),
+    ],
+)
+def test_a_number_that_is_a_label_or_names_no_option_is_the_text_itself(
+    agent: Agent, labels: list[str], given: str, told: str
+) -> None:
+    question = {"question": "How many?", "options": [{"label": label} for label in labels]}
+    hook = agent.hook("PreToolUse-AskUserQuestion-single", tool_input={"questions": [question]})
+    agent.whiskd.cli("prompt", "resolve", agent.prompt()["id"], "-answer", given, check=0)
+    assert decision(output(hook))["updatedInput"]["answers"] == {"How many?": told}
+
+
+def test_a_number_that_could_be_an_option_or_an_answer_is_not_guessed(agent: Agent) -> None:
+    question = {"question": "How many?", "options": [{"label": "5"}, {"label": "10 or more"}]}
+    hook = agent.hook("PreToolUse-AskUserQuestion-single", tool_input={"questions": [question]})
+    prompt = agent.prompt()
+    refused = agent.whiskd.cli("prompt", "resolve", prompt["id"], "-answer", "2", check=2).stderr
+    assert """-answers-json '[2]'""" in refused
+    assert """-answers-json '["2"]'""" in refused
+    agent.whiskd.cli("prompt", "resolve", prompt["id"], "-answers-json", '["2"]', check=0)
+    assert decision(output(hook))["updatedInput"]["answers"] == {"How many?": "2"}
+
+
+def test_a_form_is_shown_with_what_it_takes_when_a_field_is_left_empty(agent: Agent) -> None:
+    hook = agent.hook("Elicitation-form")
+    prompt = agent.prompt()
+    shown = agent.whiskd.cli("prompt", "show", prompt["id"], check=0).stdout
+    assert "  ok (boolean, optional, default true)\n" in shown
+    assert "-answer '<name>' -answer '<size>' -answer '<ok>'" in shown
+    agent.whiskd.cli("prompt", "resolve", prompt["id"], "-answer", "Ada", "-answer", "", "-answer", "", check=0)
+    assert decision(output(hook))["content"] == {"name": "Ada"}
+
+
 def test_five_parallel_prompts_answered_in_reverse_order_each_reach_their_hook(agent: Agent) -> None:
     hooks = []
     for number in range(5):
@@ -125,6 +175,14 @@ def test_a_rule_decides_without_a_person(agent: Agent) -> None:
     agent.whiskd.cli("policy", "remove", rule, check=0)
     assert agent.said("PreToolUse-Bash", tool_input={"command": "rm x"}) == b""
     assert agent.prompts(1, "denied")[0]["ruleId"] == rule
+
+
+def test_a_rule_holds_for_a_hook_that_calls_its_agent_by_a_name_nobody_knows(agent: Agent) -> None:
+    rule = agent.whiskd.json("policy", "add", "deny", "Bash(rm *)")
+    agent.env["WHISK_AGENT_BRIDGE_PROVIDER"] = "claude-code"
+    said = decision(agent.said("PreToolUse-Bash", tool_input={"command": "rm -rf /"}))
+    agent.whiskd.json("policy", "remove", rule["id"])
+    assert (said["permissionDecision"], rule["id"] in said["permissionDecisionReason"]) == ("deny", True)
 
 
 def test_a_hook_that_is_ended_is_withdrawn(agent: Agent) -> None:

@@ -15,7 +15,7 @@ from whisk.actors.pty import PtyHandle
 from whisk.bridges.bridge import HOOK_PROTOCOL, Bridge, BridgeCredentials, BridgeOwner, open_bridge
 from whisk.bridges.hook import HookCall, HookOutcome, context_of, is_for_people, result_unheld, speaks
 from whisk.bridges.ledger import Ledger
-from whisk.bridges.policy import Policy, PolicyDraft, Verdict, judge, judge_unread, new_policy
+from whisk.bridges.policy import Policy, PolicyDraft, Verdict, find_same, judge, judge_unread, new_policy
 from whisk.bridges.request import BridgeRequest, answered, close, is_about, new_request
 from whisk.bridges.resolution import undecided
 from whisk.clock import Instant
@@ -127,9 +127,15 @@ class BridgesActor(Actor):
     # -- policies ----------------------------------------------------------------------------------------------------
 
     def add_policy(self, draft: PolicyDraft) -> Future[Policy]:
-        """Holds from the reply on. Raises `InvalidError` for what is no rule."""
+        """Holds from the reply on. Raises `InvalidError` for what is no rule.
+
+        The same rule given again is the one there is; `ConflictError` when only its reason differs.
+        """
         policy = new_policy(draft, self.clock.now())
         reply: Future[Policy] = Future()
+        if (same := find_same(self._policies.values(), policy)) is not None:
+            reply.set(same)
+            return reply
         write = self._services.journal.write.remote(lambda db: bridge_storage.POLICIES.insert(db, policy))
         self.pipe(write, self._policy_written, policy, False, reply)
         return reply

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from whisk.bridges.rule import Rule, allows, names, parse_rule, touches
 from whisk.clock import Instant
-from whisk.errors import InvalidError
+from whisk.errors import ConflictError, InvalidError
 from whisk.hooks.provider import PROVIDERS
 from whisk.ids import new_id
 from whisk.values import Record, check_text
@@ -75,6 +75,16 @@ def new_policy(draft: PolicyDraft, now: Instant) -> Policy:
         reason=draft.reason.strip(),
         created_by=draft.actor,
     )
+
+
+def find_same(policies: Iterable[Policy], wanted: Policy) -> Policy | None:
+    """The policy that decides just what `wanted` would; `ConflictError` when it gives another reason for it."""
+    for policy in policies:
+        if all(getattr(policy, name) == getattr(wanted, name) for name in ("effect", "rule", "provider", "project_id")):
+            if policy.reason != wanted.reason:
+                raise ConflictError(f"{policy.id} is this rule with another reason; remove it first", id=policy.id)
+            return policy
+    return None
 
 
 def judge(

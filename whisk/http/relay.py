@@ -21,7 +21,7 @@ from whisk.errors import DeadlineError, UnavailableError, WhiskError
 from whisk.hooks.entry import HookContext, kept_of
 from whisk.hooks.event import HookEvent
 from whisk.hooks.payload import plain_text, read_payload
-from whisk.hooks.provider import find_provider
+from whisk.hooks.provider import PROVIDERS, find_provider
 from whisk.http.api import Api
 from whisk.http.client_gone import ClientGoneError
 from whisk.http.route import Request
@@ -149,5 +149,10 @@ def _left(api: Api, outcome: HookOutcome) -> float:
 
 
 def provider_of(api: Api, named: str, bridge_id: str) -> str:
-    """The agent whose hook this is: as it says, else as its bridge knows, else unknown."""
-    return named or (get(keeper(api).provider.remote(bridge_id)) if bridge_id else "") or "unknown"
+    """The agent whose hook this is: as it says, else as its bridge knows, else unknown.
+
+    A name that nobody knows counts for less than the bridge: no rule would hold for it.
+    """
+    if named in PROVIDERS:
+        return named
+    return (get(keeper(api).provider.remote(bridge_id)) if bridge_id else "") or named or "unknown"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from typing import Any
 
 from whisk.cli.argument import Arguments
@@ -35,6 +37,11 @@ def show(context: Context, args: Arguments) -> None:
 
 def resolve(context: Context, args: Arguments) -> None:
     body = _who(context, args) | _answer(context, args)
+    answers = body.get("answers", [body.get("answer")])
+    if args.given("answer") and any(_numbers(text) for text in answers):
+        prompt = context.client.get(path("agent-prompts", args.need("prompt")))
+        body = {name: value for name, value in body.items() if name != "answer"}
+        body["answers"] = _by_number(prompt.get("questions", []), answers)
     _print(context, args, context.client.post(path("agent-prompts", args.need("prompt"), "resolve"), body, timeout=30))
 
 
@@ -66,6 +73,32 @@ def _answer(context: Context, args: Arguments) -> dict[str, Any]:
             return reason | {"action": "deny"}
         case _:
             return reason | {"action": args.need("action")}
+
+
+def _numbers(text: str) -> list[int]:
+    """`2` or `1, 3` as numbers; empty for anything else."""
+    parts = [part.strip() for part in text.split(",")]
+    return [int(part) for part in parts] if all(re.fullmatch("[0-9]{1,3}", part) for part in parts) else []
+
+
+def _by_number(questions: list[dict[str, Any]], answers: list[Any]) -> list[Any]:
+    """`answers` with the numbers of options, as `prompt show` counts them, in place of texts that are such numbers."""
+    found = list(answers)
+    for at, (question, text) in enumerate(zip(questions, answers, strict=False)):
+        numbers, labels = _numbers(text), [option["label"] for option in question["options"]]
+        if text in labels or not all(1 <= number <= len(labels) for number in numbers):
+            continue
+        if not numbers or (len(numbers) > 1 and not question["multiSelect"]):
+            continue
+        meant = numbers if question["multiSelect"] else numbers[0]
+        if any(label[:1].isdigit() for label in labels):
+            exact = [json.dumps([*found[:at], each, *found[at + 1 :]]) for each in (meant, text)]
+            raise UsageError(
+                f"is {text!r} an option's number or the answer to {question['question']!r}? For the number give "
+                f"-answers-json {shlex.quote(exact[0])}, for the text -answers-json {shlex.quote(exact[1])}"
+            )
+        found[at] = meant
+    return found
 
 
 def _json(context: Context, args: Arguments, name: str, kind: Any, wanted: str) -> Any:
@@ -122,8 +155,8 @@ Usage:
   whisk prompt resolve [options] [--answer=<text>]... <prompt>
 
 Options:
-  --answer=<text>         An answer; one for each question, in order. Several choices of one question are joined by
-                          ", ". An approval takes allow or deny, a form one text for each field. - reads stdin.
+  --answer=<text>         An answer; one for each question, in order: a label, its number, or any other text. Several
+                          choices of one question are joined by ", ". An approval takes allow or deny, a form one text for each field. - reads stdin.
   --answers-json=<json>   Any answer exactly: a list with a text, an option's number or a list of these for each
                           question, or an object by question text; for a form its content. - reads stdin.
   --deny                  Refuse; the agent reads the reason.

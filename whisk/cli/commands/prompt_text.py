@@ -55,7 +55,8 @@ def _form(prompt: dict[str, Any]) -> list[str]:
         needed = "required" if field.get("required") else "optional"
         choices = f", one of {', '.join(field['choices'])}" if field.get("choices") else ""
         about = f"  {field['description']}" if field.get("description") else ""
-        lines.append(f"  {field['name']} ({field['kind']}, {needed}{choices}){about}")
+        default = f", default {json.dumps(field['default'])}" if field.get("default") is not None else ""
+        lines.append(f"  {field['name']} ({field['kind']}, {needed}{choices}{default}){about}")
     return lines
 
 
@@ -75,7 +76,8 @@ def _how(prompt: dict[str, Any]) -> str:
         firsts = [each["options"][0]["label"] if each["options"] else "..." for each in prompt["questions"]]
         return " ".join(f"-answer {shlex.quote(first)}" for first in firsts)
     if prompt.get("form"):
-        return " ".join(f"-answer <{field['name']}>" for field in prompt["form"]) + "   (or -action decline)"
+        fields = [shlex.quote("<" + field["name"] + ">") for field in prompt["form"]]
+        return " ".join(f"-answer {field}" for field in fields) + "   (or -deny, or -action cancel)"
     if prompt["kind"] == "approval":
         return "-answer allow   (or -deny -reason ...)"
     return "-action accept   (or decline, cancel)"

@@ -99,12 +99,62 @@ def test_watch_needs_a_terminal(shared_daemon: Whiskd, options: list[str]) -> No
     assert shared_daemon.cli("actor", "tree", *options).returncode == 2
 
 
+def in_window(daemon: Whiskd, columns: int, *arguments: str) -> list[str]:
+    """The lines that a command prints into a terminal of that width."""
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "whisk.cli.main", *arguments],
+        env={**daemon.env, "NO_COLOR": "1"},
+        dimensions=(24, columns),
+        encoding="utf-8",
+        timeout=20,
+    )
+    child.expect(pexpect.EOF)
+    child.close()
+    return str(child.before).splitlines()
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_every_name_and_number_of_the_tree_is_whole_in_a_small_window(shared_daemon: Whiskd, columns: int) -> None:
+    root = shared_daemon.home / "narrow"
+    root.mkdir(exist_ok=True)
+    project = shared_daemon.json("project", "create", "-root", str(root))["id"]
+    item = shared_daemon.json("work-item", "create", "-project", project, "-title", "Narrow")["id"]
+    # Mail that was taken is what gives a work item a mailbox, the longest of all names.
+    to = f"work-item:{item}"
+    shared_daemon.cli(
+        "mail", "send", "-from", f"project:{project}", "-to", to, "-type=status", "-subject", "x", check=0
+    )
+    shared_daemon.cli("mail", "check", "-to", to, "-ack", check=0)
+    lines = in_window(shared_daemon, columns, "actor", "tree")
+    assert all(len(line) <= columns for line in lines), lines
+    for name in (f"project:{project}", f"mailbox:{to}"):
+        (at,) = [number for number, line in enumerate(lines) if line.split()[-1] == name or f" {name} " in line]
+        assert re.search(r" alive +\d+ +[\d.]+/s +\d+$", " ".join(lines[at : at + 2 if columns < 80 else at + 1]))
+    listed = in_window(shared_daemon, columns, "actor", "list")
+    assert any(line.startswith(f"mailbox:work-item:{item}") for line in listed)
+    assert all(len(line) <= columns for line in listed), listed
+
+
+def test_labels_and_facts_of_an_actor_have_a_line_each(shared_daemon: Whiskd) -> None:
+    project = shared_daemon.json("project", "create", "-root", str(shared_daemon.home))["id"]
+    shown = dict(
+        line.split(None, 1) for line in shared_daemon.cli("actor", "show", f"project:{project}").stdout.splitlines()
+    )
+    assert shown["labels.project"] == project
+    assert not any(value.startswith("{") for value in shown.values())
+
+
 def test_clear_empties_the_daemon_and_needs_the_word(shared_daemon: Whiskd) -> None:
+    projects = len(shared_daemon.json("project", "list"))
+    items = len(shared_daemon.json("work-item", "list"))
     refused = shared_daemon.cli("daemon", "clear")
     assert refused.returncode == 2
     assert "daemon clear requires -yes" in refused.stderr
     session = shared_daemon.json("session", "create", "-root", str(shared_daemon.home))
     done = shared_daemon.cli("daemon", "clear", "-yes", check=0)
-    assert re.fullmatch(r"cleared daemon state: sessions=1 ptys=1 projects=4 workItems=0 forwards=0\n", done.stdout)
+    assert done.stdout == (
+        f"cleared daemon state: sessions=1 ptys=1 projects={projects} workItems={items} forwards=0\n"
+    )
     assert shared_daemon.json("session", "list") == []
     assert session["session"]["id"]

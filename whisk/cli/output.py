@@ -14,9 +14,9 @@ from typing import Any, TextIO
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\x07|\x1b\\|$)|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]", re.DOTALL
 )
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_GAP = 2
-_NARROWEST = 8
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_CONTROLS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
+_UNSHOWN = re.compile(f"[\x7f-\x9f{_BIDI}]")
 
 
 def plain(text: str) -> str:
@@ -27,31 +27,6 @@ def plain(text: str) -> str:
 def one_line(text: str) -> str:
     """`plain`, with every run of white space made one space."""
     return " ".join(plain(text).split())
-
-
-def width(text: str) -> int:
-    """Terminal cells that `text` takes: wide characters count two, combining ones none."""
-    if text.isascii():
-        return len(text)
-    import unicodedata
-
-    cells = 0
-    for character in text:
-        if not unicodedata.combining(character) and unicodedata.category(character) not in ("Cf", "Me", "Mn"):
-            cells += 2 if unicodedata.east_asian_width(character) in "WF" else 1
-    return cells
-
-
-def cut(text: str, cells: int) -> str:
-    """`text` in at most `cells` cells, its end replaced by `…` when something was left out."""
-    if width(text) <= cells:
-        return text
-    kept = ""
-    for character in text:
-        if width(kept + character) > cells - 1:
-            break
-        kept += character
-    return kept + "…" if cells > 0 else ""
 
 
 class Output:
@@ -101,26 +76,27 @@ class Output:
         import json
 
         text = json.dumps(value, indent=2, ensure_ascii=False)
-        # C1 controls are legal in JSON but some terminals obey them.
-        self._write(re.sub("[\x7f-\x9f]", lambda m: f"\\u{ord(m[0]):04x}", text) + "\n")
+        # These are legal in JSON, but terminals obey the first (C1) and show the others' text in another order.
+        self._write(_UNSHOWN.sub(lambda m: f"\\u{ord(m[0]):04x}", text) + "\n")
 
     def table(
-        self, header: Sequence[str], rows: Iterable[Sequence[object]], *, flexible: Sequence[str] | None = None
+        self,
+        header: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        *,
+        flexible: Sequence[str] | None = None,
+        optional: Sequence[str] = (),
     ) -> None:
-        """Aligned columns under a header row, two spaces apart.
+        """Aligned columns under a header row; on a terminal they fit the window, and ids are never cut.
 
-        On a terminal no line is wider than the window: the columns named in `flexible` (the last one unless said
-        otherwise) are cut first, then the others, never the first, which holds the id.
+        `flexible` are the columns that are cut first (the last one unless said otherwise), `optional` those that a
+        narrow window goes without; see `whisk.cli.table.lay_out`.
         """
-        lines = [list(header), *([one_line(_shown(cell)) for cell in row] for row in rows)]
-        widths = [max(width(line[column]) for line in lines) for column in range(len(header))]
-        if (columns := self.columns) is not None:
-            first = [header.index(name) for name in flexible] if flexible else [len(header) - 1]
-            shrink(widths, first, columns - _GAP * (len(header) - 1))
-        for line in lines:
-            cells = [cut(cell, limit) for cell, limit in zip(line, widths, strict=True)]
-            padded = [cell + " " * (limit - width(cell)) for cell, limit in zip(cells, widths, strict=True)]
-            self._write((" " * _GAP).join(padded).rstrip() + "\n")
+        from whisk.cli.table import lay_out
+
+        lines = [[one_line(_shown(cell)) for cell in row] for row in rows]
+        for line in lay_out(header, lines, self.columns, flexible=flexible or header[-1:], optional=optional):
+            self._write(line + "\n")
 
     def style(self, text: str, code: str) -> str:
         """`text` in an SGR style such as "1" or "31" when colours are wanted; write the result with `styled`."""
@@ -141,20 +117,6 @@ class Output:
 
     def _write(self, text: str) -> None:
         self.stdout.write(text)
-
-
-def shrink(widths: list[int], first: Sequence[int], room: int) -> None:
-    """Make `widths` sum to at most `room` where that is possible, always taking from the widest.
-
-    The columns in `first` give way before the others do; column 0, which holds the id, never does.
-    """
-    others = list(range(1, len(widths)))
-    for columns, least in ((list(first), _NARROWEST), (others, _NARROWEST), (others, 1)):
-        while sum(widths) > room and columns:
-            widest = max(columns, key=lambda column: widths[column])
-            if widths[widest] <= least:
-                break
-            widths[widest] -= 1
 
 
 def _shown(value: object) -> str:

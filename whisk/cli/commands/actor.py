@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import select
+from collections.abc import Iterator
 from typing import Any
 
 from whisk.cli.argument import Arguments
+from whisk.cli.cell import cut, width
 from whisk.cli.client import path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.failure import OK, UsageError
-from whisk.cli.output import cut, one_line, width
+from whisk.cli.output import one_line
 from whisk.cli.tree import Branch, grow, style_for
 
 _COLUMNS = ("STATE", "QUEUE", "RATE", "RESTARTS")
+# The same for a window of 80 cells, which the names of mailboxes nearly fill.
+_NARROW = ("STATE", "Q", "RATE", "RST")
 _COLOURS = {"alive": "32", "failed": "31;1", "restarting": "33", "starting": "36", "draining": "35", "stopped": "2"}
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
@@ -27,10 +32,11 @@ def list_actors(context: Context, args: Arguments) -> None:
         (each["name"], each["kind"], *_cells(each), each.get("parent"), each.get("lastError")) for each in actors
     ]  # fmt: skip
     header = ["NAME", "KIND", *_COLUMNS, "PARENT", "LAST_ERROR"]
-    return context.out.table(header, rows, flexible=("LAST_ERROR", "PARENT"))
+    return context.out.table(header, rows, flexible=["LAST_ERROR"], optional=["PARENT", "KIND"])
 
 
 def tree(context: Context, args: Arguments) -> int:
+    every = args.seconds("every", 1.0) or 1.0
     if args.flag("json"):
         if args.flag("watch"):
             raise UsageError("-watch draws for a person; use `whisk actor list -json` again and again instead")
@@ -42,18 +48,17 @@ def tree(context: Context, args: Arguments) -> int:
         return OK
     if not context.out.is_tty:
         raise UsageError("-watch needs a terminal")
-    return _watch(context, args)
+    return _watch(context, args, every)
 
 
 def show(context: Context, args: Arguments) -> None:
     actor = context.client.get(path("actors", args.need("name")))
     if args.flag("json"):
         return context.out.json(actor)
-    facts = {**actor, **{f"facts.{key}": value for key, value in (actor.get("facts") or {}).items()}}
-    facts.pop("facts", None)
+    facts = dict(_flat(actor))
     wide = max(len(key) for key in facts)
     for key, value in facts.items():
-        context.out.line(f"{key:<{wide}}  {one_line(str(value))}")
+        context.out.line(f"{key:<{wide}}  {one_line(value)}")
     return None
 
 
@@ -90,6 +95,15 @@ def _print(context: Context, args: Arguments, actor: dict[str, Any]) -> None:
         context.out.fields(actor["name"], actor["state"])
 
 
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every fact with its dotted name; what stands inside a list is JSON."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{name}.{key}" if name else key)
+    else:
+        yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def _cells(actor: dict[str, Any]) -> tuple[str, ...]:
     return (actor["state"], str(actor["queue"]), f"{actor['rate']:g}/s", str(actor["restarts"]))
 
@@ -104,19 +118,27 @@ def _nested(actors: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return roots
 
 
-def _drawing(context: Context, actors: list[dict[str, Any]]) -> list[str]:
-    """The tree with its columns, as wide as the terminal at most."""
+def _drawing(context: Context, actors: list[dict[str, Any]], *, live: bool = False) -> list[str]:
+    """The tree with its columns, as wide as the terminal. A name that leaves them no room has them below it.
+
+    Names are never cut, since they are what the other commands take, but for a `live` tree, whose lines are counted.
+    """
     out = context.out
     branches = grow(actors, style_for(out.stdout.encoding))
     names = [branch.prefix + one_line(branch.actor["name"]) for branch in branches]
     cells = [_cells(dict(branch.actor)) for branch in branches]
-    widths = [max(len(row[column]) for row in (_COLUMNS, *cells)) for column in range(len(_COLUMNS))]
-    left = max(width(name) for name in (*names, "ACTOR"))
-    if out.columns is not None:
-        left = min(left, max(20, out.columns - sum(widths) - 2 * len(widths)))
-    lines = [_line("ACTOR", _COLUMNS, left, widths)]
+    wanted = max(width(name) for name in (*names, "ACTOR"))
+    for header in (_COLUMNS, _NARROW):
+        widths = [max(len(row[column]) for row in (header, *cells)) for column in range(len(header))]
+        left = wanted if out.columns is None else min(wanted, max(20, out.columns - sum(widths) - 2 * len(widths)))
+        if left == wanted:
+            break
+    lines = [_line("ACTOR", header, left, widths)]
     for name, row, branch in zip(names, cells, branches, strict=True):
-        lines.append(_coloured(context, _line(cut(name, left), row, left, widths), branch))
+        if width(name) > left:
+            lines.append(name if out.columns is None or not live else cut(name, out.columns))
+            name = ""
+        lines.append(_coloured(context, _line(name, row, left, widths), branch))
     return lines
 
 
@@ -131,15 +153,14 @@ def _coloured(context: Context, line: str, branch: Branch) -> str:
     return line.replace(f"  {state}", f"  {context.out.style(state, _COLOURS.get(state, '0'))}", 1)
 
 
-def _watch(context: Context, args: Arguments) -> int:
+def _watch(context: Context, args: Arguments, every: float) -> int:
     """Redraw in place until Ctrl-C, on the alternate screen, so that the person's scrollback stays as it was."""
     out = context.out
-    every = args.seconds("every", 1.0) or 1.0
     out.stdout.write(_ENTER)
     try:
         while True:
             actors = _actors(context, args)
-            lines = _drawing(context, actors)
+            lines = _drawing(context, actors, live=True)
             rows = max(3, out.rows) - 1
             if len(lines) > rows:
                 lines = [*lines[: rows - 1], f"… and {len(lines) - rows + 1} more"]

@@ -25,7 +25,7 @@ def profiles(context: Context, args: Arguments) -> None:
         for each in found
     ]
     header = ["ID", "PROVIDER", "SOURCE", "PLUGIN", "LAUNCHABLE", "INSTALLED", "LABEL", "DESCRIPTION"]
-    return context.out.table(header, rows)
+    return context.out.table(header, rows, optional=["SOURCE"])
 
 
 PROFILES = Command(

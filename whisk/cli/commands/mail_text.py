@@ -16,9 +16,9 @@ _CONTEXT = (
 
 
 def table(out: Output, messages: Iterable[dict[str, Any]]) -> None:
-    """One row each; on a narrow terminal the subject and the recipients are cut first."""
+    """One row each; on a narrow terminal the subject is cut first."""
     rows = [_row(message) for message in messages]
-    out.table(HEADER, rows, flexible=["SUBJECT", "TO"])
+    out.table(HEADER, rows, flexible=["SUBJECT"])
 
 
 def whole(message: dict[str, Any]) -> str:

@@ -7,7 +7,8 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from whisk.cli.output import Output, cut, plain
+from whisk.cli.cell import cut
+from whisk.cli.output import Output, plain
 
 _INDENT = "   "
 _SCREEN_CELLS = 100

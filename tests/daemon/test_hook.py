@@ -177,6 +177,12 @@ def test_a_rule_decides_without_a_person(agent: Agent) -> None:
     assert agent.prompts(1, "denied")[0]["ruleId"] == rule
 
 
+def test_the_log_says_what_a_call_would_do_and_hides_its_secrets(agent: Agent) -> None:
+    agent.said("PreToolUse-Bash", tool_input={"command": "git fetch\ngit push https://me:hunter22@x.org"})
+    shown = agent.whiskd.cli("hook", "log", "-pty", agent.pty, check=0).stdout.splitlines()[-1]
+    assert shown.endswith("git fetch git push https://me:[redacted]@x.org")
+
+
 def test_a_rule_holds_for_a_hook_that_calls_its_agent_by_a_name_nobody_knows(agent: Agent) -> None:
     rule = agent.whiskd.json("policy", "add", "deny", "Bash(rm *)")
     agent.env["WHISK_AGENT_BRIDGE_PROVIDER"] = "claude-code"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from whisk.bridges.request import BridgeRequest, State
 from whisk.clock import Instant
 from whisk.hooks.answer import ApprovalAsk, Ask, ElicitationAsk, QuestionAsk, Shape
-from whisk.hooks.event import Option, Question
+from whisk.hooks.event import Option, Question, telling
 from whisk.hooks.form import Field, fields_of
 from whisk.hooks.payload import plain
 from whisk.hooks.provider import find_provider
@@ -25,8 +25,6 @@ STATUS: dict[State, WireStatus] = {
     "released": "cancelled",
     "orphaned": "cancelled",
 }
-# The one argument of a tool that says what a call would do.
-_TELLING = ("command", "file_path", "notebook_path", "path", "url", "query", "pattern", "description", "prompt")
 
 
 class PromptOption(Record, frozen=True):
@@ -191,9 +189,8 @@ def summary(ask: Ask) -> str:
         case ElicitationAsk():
             return ask.form.message or f"{ask.form.server} asks for input"
         case ApprovalAsk():
-            found = ask.tool_input()
-            telling = next((str(found[name]) for name in _TELLING if found.get(name)), "")
-            return f"{ask.tool}: {telling}" if telling else ask.tool
+            what = telling(ask.tool_input())
+            return f"{ask.tool}: {what}" if what else ask.tool
 
 
 def _tool(ask: Ask, provider: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from whisk.clock import Instant
-from whisk.hooks.event import HookEvent, HookKind, Option
-from whisk.hooks.payload import Payload, plain
+from whisk.hooks.event import HookEvent, HookKind, Option, telling
+from whisk.hooks.payload import Payload, plain, plain_text
 from whisk.hooks.provider import find_provider
 from whisk.hooks.redaction import bounded, redact, redact_text
 from whisk.ids import new_id
@@ -129,4 +129,5 @@ def _message(event: HookEvent, context: HookContext) -> str:
         return f"a payload of {context.size} bytes was not read"
     if event.payload.fault is not None:
         return f"unreadable payload: {event.payload.fault}"
-    return event.message or (event.questions[0].text if event.questions else "") or event.error or event.response
+    said = event.message or (event.questions[0].text if event.questions else "") or event.error or event.response
+    return said or (plain_text(telling(event.tool.input)) if event.tool is not None else "")

@@ -43,6 +43,14 @@ class ToolCall(Record, frozen=True):
     use_id: str | None = None
 
 
+_TELLING = ("command", "file_path", "notebook_path", "path", "url", "query", "pattern", "description", "prompt")
+
+
+def telling(tool_input: dict[str, Any]) -> str:
+    """The one argument of a tool that says what a call would do; empty where none is known to."""
+    return next((str(tool_input[name]) for name in _TELLING if tool_input.get(name)), "")
+
+
 class Option(Record, frozen=True):
     """`value` differs from `label` only for agents that send both."""
 

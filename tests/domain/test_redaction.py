@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.captured import FILES, NOW, load
 from whisk.hooks.entry import HookContext, entry_of
 from whisk.hooks.payload import read_payload
 from whisk.hooks.provider import find_provider
-from whisk.hooks.redaction import bounded, redact, redact_text
+from whisk.hooks.redaction import STRING_CHARS, bounded, redact, redact_text
 from whisk.values import encode
 
 
@@ -72,3 +73,11 @@ def test_a_question_is_logged_with_its_options() -> None:
     entry = entry_of(load("claude", "PreToolUse-AskUserQuestion"), HookContext(), "prompt_created", NOW)
     assert (entry.kind, entry.title, entry.message) == ("question", "Claude Code question", "Which color?")
     assert [option.label for option in entry.options] == ["Red", "Blue"]
+
+
+@pytest.mark.parametrize("text", ["TOKEN", "_SECRET", "Bearer ", "://a:", "eyJ.", "token ", "sk-", "api_key"])
+def test_no_text_keeps_the_log_busy(text: str) -> None:
+    payload = {str(number): text * (STRING_CHARS // len(text)) for number in range(40)}
+    started = time.monotonic()
+    redact(payload)
+    assert time.monotonic() - started < 2

@@ -20,10 +20,15 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
+from whisk.bridges import glob as globs
 from whisk.errors import InvalidError
 from whisk.values import Record, check_text
 
 RULE_BYTES = 4096
+PATH_CHARS = 4096
+COMMAND_CHARS = 131_072
+"""No path is longer, and no shell is given a longer command as one argument. What is longer is not taken apart: no rule
+that allows fits it, and every glob that denies or asks does."""
 
 _RULE = re.compile(r"(?P<tool>[A-Za-z0-9_*][A-Za-z0-9_.:*\-]*)(?:\((?P<glob>.*)\))?", re.DOTALL)
 
@@ -61,7 +66,10 @@ _WRAPPERS = frozenset(
 )
 _PLAIN_URL = re.compile(r"https?://([a-z0-9.-]+)(?::\d+)?(?:[/?#][^\s\\]*)?", re.IGNORECASE | re.ASCII)
 _LENIENT_URL = re.compile(r"(?:[a-z][a-z0-9+\-]*:)?/*(?:[^/?#]*@)?([^/?#:]*)", re.IGNORECASE)
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)", re.MULTILINE)
+# The words behind a program that starts another are tried one by one as that other; with more of them than this
+# times their length, it is not worth telling what they start.
+_TRIED = 20_000_000
 
 
 class Rule(Record, frozen=True):
@@ -99,8 +107,11 @@ def allows(rule: Rule, tool: str, tool_input: dict[str, Any], cwd: str) -> bool:
         return True
     found = _subjects(tool, tool_input, cwd)
     if tool in SHELLS:
-        return len(found) == 1 and _COMPOUND.search(found[0]) is None and _fits(rule.glob, found[0], path=False)
+        simple = len(found) == 1 and len(found[0]) <= COMMAND_CHARS and _COMPOUND.search(found[0]) is None
+        return simple and _fits(rule.glob, found[0], path=False)
     is_path = tool in _PATHS or tool == "apply_patch"
+    if is_path and any(len(path) > PATH_CHARS for path in found):
+        return False
     # A tool of unknown shape is only known by heart when there is just one thing it could mean.
     if not found or (not is_path and tool not in _WORDS and len(found) != 1):
         return False
@@ -117,16 +128,18 @@ def touches(rule: Rule, tool: str, tool_input: dict[str, Any], cwd: str) -> bool
         return True
     found = _subjects(tool, tool_input, cwd)
     if tool in SHELLS:
-        parts = [part for command in found for part in _commands(command)]
-        return any(_fits(rule.glob, part, path=False) for part in parts)
+        parts = [_commands(command) for command in found]
+        return any(each is None or any(_fits(rule.glob, part, path=False) for part in each) for each in parts)
     is_path = tool in _PATHS or tool == "apply_patch"
+    if is_path and any(len(path) > PATH_CHARS for path in found):
+        return True
     if tool == "WebFetch" and rule.glob.startswith("domain:"):
         return any(_host_within(_host(url), rule.glob) for url in found)
     return any(_fits_any(rule.glob, subject, cwd, path=is_path) for subject in found)
 
 
 def names(rule: Rule, tool: str) -> bool:
-    return rule.tool == tool or ("*" in rule.tool and _pattern(rule.tool, False).fullmatch(tool) is not None)
+    return rule.tool == tool or ("*" in rule.tool and globs.fits(rule.tool, tool, path=False))
 
 
 def _subjects(tool: str, tool_input: dict[str, Any], cwd: str) -> list[str]:
@@ -139,7 +152,7 @@ def _subjects(tool: str, tool_input: dict[str, Any], cwd: str) -> list[str]:
     if tool == "apply_patch":
         patch = tool_input.get("command", tool_input.get("input"))
         paths = _PATCHED.findall(patch) if isinstance(patch, str) else []
-        return [_absolute(one or other, cwd) for one, other in paths]
+        return [_absolute(path.strip(), cwd) for path in paths]
     if (name := _PATHS.get(tool)) is not None:
         path = tool_input.get(name)
         return [_absolute(path, cwd)] if isinstance(path, str) else []
@@ -149,8 +162,13 @@ def _subjects(tool: str, tool_input: dict[str, Any], cwd: str) -> list[str]:
     return [value for value in tool_input.values() if isinstance(value, str)]
 
 
-def _commands(line: str) -> list[str]:
-    """The line itself and every command in it, without the words that only lead up to one."""
+@lru_cache(maxsize=1)
+def _commands(line: str) -> tuple[str, ...] | None:
+    """The line itself and every command in it, without the words that only lead up to one; None for one that is too
+    long to be told. The next rule asks for the same line again.
+    """
+    if len(line) > COMMAND_CHARS:
+        return None
     found = [line]
     for part in _SEPARATORS.split(line):
         lead = _PREFIXES.match(part)
@@ -161,9 +179,11 @@ def _commands(line: str) -> list[str]:
         while words and _LEADING.fullmatch(words[0]):
             del words[0]
         told = bool(words) and posixpath.basename(words[0]) in _WRAPPERS
+        if told and len(words) * len(part) > _TRIED:
+            return None
         for start in range(len(words) if told else min(1, len(words))):
             found.append(" ".join([posixpath.basename(words[start]), *words[start + 1 :]]))
-    return [part for part in found if part]
+    return tuple(dict.fromkeys(part for part in found if part))
 
 
 def _absolute(path: str, cwd: str) -> str:
@@ -197,22 +217,8 @@ def _host_within(host: str, glob: str) -> bool:
 def _fits(glob: str, subject: str, *, path: bool) -> bool:
     if not path and glob.endswith(":*"):
         lead = glob.removesuffix(":*")
-        return subject == lead or _pattern(lead + " *", False).fullmatch(subject) is not None
+        return subject == lead or globs.fits(lead + " *", subject, path=False)
     if not path and glob.endswith(" *") and glob.count("*") == 1 and subject == glob.removesuffix(" *"):
         # `git status *` also means `git status`: the words with nothing behind them.
         return True
-    return _pattern(glob, path).fullmatch(subject) is not None
-
-
-@lru_cache(maxsize=1024)
-def _pattern(glob: str, path: bool) -> re.Pattern[str]:
-    """`*` is any run of characters, in a path within one folder (`**` crosses folders); `?` is one character."""
-    pieces = []
-    for piece in re.split(r"(\*+|\?)", glob):
-        if piece.startswith("*"):
-            pieces.append("[^/]*" if path and piece == "*" else ".*")
-        elif piece == "?":
-            pieces.append("[^/]" if path else ".")
-        else:
-            pieces.append(re.escape(piece))
-    return re.compile("".join(pieces), re.DOTALL)
+    return globs.fits(glob, subject, path=path)

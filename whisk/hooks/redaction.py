@@ -16,8 +16,9 @@ _SECRET_NAMES = re.compile(
     r"token|api_?-?key|password|passwd|secret|authorization|cookie|credential|private_?key", re.I
 )
 # Secrets inside a text, above all in command lines. What is found is replaced, the words around it stay readable.
+# Nothing in here may run on for the length of the text: agents choose it, and everybody waits while it is searched.
 _SECRET_TEXTS = re.compile(
-    r"(?P<lead>\b(?:Bearer|Basic)\s+|://[^/\s:@]*:(?=[^/\s@]+@)|\b\w*(?:TOKEN|API_?KEY|PASSWORD|PASSWD|SECRET)\w*\s*[=:]\s*['\"]?)"
+    r"(?P<lead>\b(?:Bearer|Basic)\s+|://[^/\s:@]*:(?=[^/\s@]+@)|(?:TOKEN|API_?KEY|PASSWORD|PASSWD|SECRET)\w{0,64}\s*[=:]\s*['\"]?)"
     r"[^\s'\"@]{4,}"
     r"|\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|eyJ[\w-]{10,}"
     r"\.[\w-]+\.[\w-]+)",

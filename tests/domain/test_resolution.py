@@ -48,6 +48,18 @@ def test_splitting_hostile_text_takes_no_exponential_time() -> None:
     assert split_labels(", ".join(["a"] * 400) + ", b", labels) is None
 
 
+@pytest.mark.parametrize("count", [2000, 500_000])
+def test_text_of_any_length_is_read_or_is_free_text(count: int) -> None:
+    assert split_labels(", ".join(["a"] * count), ("a", "b")) is None
+    assert split_labels(" " * count + "a" + " " * count, ("a", "b")) == ["a"]
+    assert texts(question("a", "b"), answer=", ".join(["a"] * count)) == (", ".join(["a"] * count),)
+
+
+def test_as_many_labels_as_an_agent_offers_are_read() -> None:
+    labels = tuple(f"option {number}" for number in range(3000))
+    assert split_labels(",".join(labels), labels) == list(labels)
+
+
 def test_one_answer_per_question_in_order() -> None:
     found = ask("claude", "PreToolUse-AskUserQuestion")
     assert texts(found, answers=["Blue", "Olives,Cheese"]) == ("Blue", "Olives, Cheese")

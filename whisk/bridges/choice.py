@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TypeAlias
 
 from whisk.errors import InvalidError
 from whisk.hooks.event import Question
+
+_COMMA = re.compile(r"\s*,\s*")
+_END = re.compile(r"\s*\Z")
 
 Given: TypeAlias = str | int | list[str | int]
 """A label or free text, an option's number (from 1), or several of these for a multi-select question."""
@@ -53,30 +58,32 @@ def split_labels(text: str, labels: tuple[str, ...]) -> list[str] | None:
     The longest label is tried first, so one that holds a comma is matched whole, and each may be used as often as it
     is offered. Nothing is guessed: a text that can be read only in part is not split at all.
     """
-    ordered = sorted(set(labels), key=len, reverse=True)
-    dead_ends: set[int] = set()
+    if text.count(",") >= len(labels) + sum(label.count(",") for label in labels):
+        return None
+    found = _read(text, sorted(set(labels), key=len, reverse=True))
+    return found if found is not None and Counter(found) <= Counter(labels) else None
 
-    def read(start: int) -> list[str] | None:
-        if start in dead_ends:
-            return None
-        for label in ordered:
+
+def _read(text: str, labels: list[str]) -> list[str] | None:
+    """The first way to read all of `text`, trying `labels` in their order; no place is tried twice."""
+    dead_ends: set[int] = set()
+    read: list[str] = []
+    places = [(len(text) - len(text.lstrip()), iter(labels))]
+    while places:
+        start, untried = places[-1]
+        for label in untried:
             end = start + len(label)
             if not text.startswith(label, start):
                 continue
-            if not text[end:].strip():
-                return [label]
-            separator = len(text[end:]) - len(text[end:].lstrip())
-            if text[end + separator : end + separator + 1] != ",":
-                continue
-            after = end + separator + 1
-            after += len(text[after:]) - len(text[after:].lstrip())
-            rest = read(after)
-            if rest is not None:
-                return [label, *rest]
-        dead_ends.add(start)
-        return None
-
-    found = read(len(text) - len(text.lstrip()))
-    if found is None or any(found.count(label) > labels.count(label) for label in found):
-        return None
-    return found
+            if _END.match(text, end):
+                return [*read, label]
+            comma = _COMMA.match(text, end)
+            if comma is not None and comma.end() not in dead_ends:
+                read.append(label)
+                places.append((comma.end(), iter(labels)))
+                break
+        else:
+            dead_ends.add(start)
+            places.pop()
+            del read[-1:]
+    return None

@@ -209,3 +209,34 @@ def test_a_program_cannot_hide_from_a_denying_rule_behind_quotes_a_folder_or_wha
 @pytest.mark.parametrize("command", ["git rm x", "echo rm x", "grep 'rm x' notes", "./firm x", "sudo rmdir x"])
 def test_a_denying_rule_does_not_take_every_word_for_a_program(command: str) -> None:
     assert not touches(parse_rule("Bash(rm *)"), "Bash", {"command": command}, "/")
+
+
+@pytest.mark.parametrize("indent", [" ", "\t", "   "])
+def test_a_file_of_a_patch_cannot_hide_behind_blanks_that_codex_overlooks(indent: str) -> None:
+    patch = f"*** Begin Patch\n*** Add File: src/a\n+x\n{indent}*** Add File: /etc/b\n+y\n*** End Patch\n"
+    call = ("apply_patch", {"command": patch})
+    assert verdict([policy("allow", "apply_patch(src/**)")], *call, provider="codex") is None
+    assert verdict([policy("deny", "apply_patch(/etc/**)")], *call, provider="codex") == "deny"
+
+
+@pytest.mark.parametrize("rule", ["Read(*.pem)", "Read(id_?sa.pem)", "Read(keys/*)", "Read(**/keys/*.pem)"])
+def test_a_denying_rule_that_names_no_folder_means_files_of_that_name_everywhere_and_an_allowing_one_only_here(
+    rule: str,
+) -> None:
+    inside = {"file_path": "/home/dev/project/keys/id_rsa.pem"}
+    assert verdict([policy("deny", rule)], "Read", inside) == "deny"
+    outside = {"file_path": "/srv/id_rsa.pem"}
+    assert verdict([policy("allow", rule)], "Read", outside) is None
+
+
+def test_an_allowing_star_stays_in_the_folder_the_agent_works_in() -> None:
+    assert verdict([policy("allow", "Read(*.md)")], "Read", {"file_path": "/home/dev/project/a.md"}) == "allow"
+    assert verdict([policy("allow", "Read(*.md)")], "Read", {"file_path": "/home/dev/project/x/a.md"}) is None
+    assert verdict([policy("allow", "Read(*.md)")], "Read", {"file_path": "/etc/a.md"}) is None
+
+
+def test_the_name_of_the_folder_the_agent_works_in_is_no_part_of_the_glob() -> None:
+    rule = parse_rule("Write(src/**)")
+    assert allows(rule, "Write", {"file_path": "/home/**/src/a"}, "/home/**")
+    assert not allows(rule, "Write", {"file_path": "/home/dev/.ssh/src/a"}, "/home/**")
+    assert touches(rule, "Write", {"file_path": "/home/**/src/a"}, "/home/**")

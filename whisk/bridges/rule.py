@@ -66,7 +66,7 @@ _WRAPPERS = frozenset(
 )
 _PLAIN_URL = re.compile(r"https?://([a-z0-9.-]+)(?::\d+)?(?:[/?#][^\s\\]*)?", re.IGNORECASE | re.ASCII)
 _LENIENT_URL = re.compile(r"(?:[a-z][a-z0-9+\-]*:)?/*(?:[^/?#]*@)?([^/?#:]*)", re.IGNORECASE)
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)", re.MULTILINE)
+_PATCHED = re.compile(r"^[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)", re.MULTILINE)
 # The words behind a program that starts another are tried one by one as that other; with more of them than this
 # times their length, it is not worth telling what they start.
 _TRIED = 20_000_000
@@ -135,6 +135,12 @@ def touches(rule: Rule, tool: str, tool_input: dict[str, Any], cwd: str) -> bool
         return True
     if tool == "WebFetch" and rule.glob.startswith("domain:"):
         return any(_host_within(_host(url), rule.glob) for url in found)
+    if (
+        is_path
+        and "/" not in rule.glob
+        and any(_fits(rule.glob, posixpath.basename(path), path=True) for path in found)
+    ):
+        return True
     return any(_fits_any(rule.glob, subject, cwd, path=is_path) for subject in found)
 
 
@@ -196,7 +202,7 @@ def _fits_any(glob: str, subject: str, cwd: str, *, path: bool) -> bool:
     if path and glob.startswith("//"):
         # Claude Code's own rules write an absolute path this way.
         glob = glob[1:]
-    elif path and not glob.startswith(("/", "*")):
+    elif path and not glob.startswith(("/", "**")):
         glob = posixpath.normpath(posixpath.join(cwd or "/", glob))
     return _fits(glob, subject, path=path)
 

@@ -3,12 +3,13 @@
     Bash                     every call of the tool
     Bash(git status *)       calls whose subject fits the glob: a command, a path, an address
     Bash(npm run:*)          the same, and the words alone: `npm run`, `npm run test`
+    Read(src/**)             paths below the folder that the agent works in; `/etc/*` and `**/.env` are absolute
     WebFetch(domain:x.org)   that host and those below it
     mcp__server__*           every tool of an MCP server; `mcp__server` says the same
 
 A rule that allows is read narrowly and one that denies or asks widely, because the two kinds of mistake do not cost the
 same: an allowing glob never matches a command line that holds more than one command, while a denying one is tried
-against each command in it.
+against each command in it, and against a file of that name in any folder when it names none.
 """
 
 from __future__ import annotations
@@ -202,6 +203,9 @@ def _fits_any(glob: str, subject: str, cwd: str, *, path: bool) -> bool:
     if path and glob.startswith("//"):
         # Claude Code's own rules write an absolute path this way.
         glob = glob[1:]
+    elif path and not glob.startswith(("/", "**")) and re.search(r"[*?]", cwd):
+        base = cwd.rstrip("/") + "/"
+        return subject.startswith(base) and _fits(glob, subject.removeprefix(base), path=True)
     elif path and not glob.startswith(("/", "**")):
         glob = posixpath.normpath(posixpath.join(cwd or "/", glob))
     return _fits(glob, subject, path=path)

@@ -52,7 +52,9 @@ Usage:
 
 A rule is a tool (Bash), a tool with a glob for what it would do (Bash(git status *), Read(src/**),
 WebFetch(domain:example.org)) or the tools of an MCP server (mcp__github__*). Deny beats ask, ask beats allow. An
-allowing glob never matches a command line that holds a second command.
+allowing glob never matches a command line that holds a second command; a denying one is tried against each command in
+it. A path lies below the folder the agent works in, unless it begins with / or **; a denying name without a folder
+(Read(*.pem)) means files of that name everywhere.
 
 Options:
   --provider=<name>   Only for this agent: claude or codex.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.actors.conftest import SECONDS, Terminals, ended, seen
@@ -122,3 +124,17 @@ def test_a_flood_without_a_match_fills_no_memory(terminals: Terminals) -> None:
     found = get(expecting(pty, "END", start=0), SECONDS)
     assert found.offset == 20_000_003
     assert len(found.before) <= 65_536
+
+
+def test_a_pattern_that_would_search_for_ever_is_given_up(terminals: Terminals) -> None:
+    pty = terminals.sh("printf %070d 1; echo; read x; echo found $x")
+    seen(pty, "1\r\n")
+    started = time.monotonic()
+    searching = [expecting(pty, r"(0+0?)+X", start=0) for _ in range(3)]
+    other = expecting(pty, "found it", start=0)
+    for each in searching:
+        with pytest.raises(InvalidError, match="takes too long"):
+            get(each, SECONDS)
+    get(pty.write.remote(b"it\n"))
+    assert get(other, SECONDS).match == "found it"
+    assert time.monotonic() - started < 5

@@ -6,6 +6,8 @@ Whoever expects has a cursor of its own, so any number may at once, and none tak
 from __future__ import annotations
 
 import re
+import signal
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +24,8 @@ MAX_PATTERNS = 32
 MAX_PATTERN = 4096
 # A pattern is looked for in this much of the newest output, and `before` holds no more than that.
 WINDOW = 65_536
+# Of processor time, for one search.
+SEARCH_SECONDS = 0.1
 _SEEN = 2000
 
 
@@ -83,16 +87,44 @@ class RingSpawn(fdspawn):  # type: ignore[misc]
         return self._at - len(undecoded) - len(_bytes(self._before.getvalue()))
 
 
-def compile_patterns(patterns: Sequence[str], exact: bool) -> list[re.Pattern[str]]:
+class BoundedPattern:
+    """A regular expression that is given up when a search takes too long: it may be one that tries every division of
+    the output, and the whole daemon would stand still meanwhile. Bounded on the main thread only, which is the hub's.
+    """
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self.pattern = pattern.pattern
+        self._search = pattern.search
+
+    def search(self, *where: Any) -> re.Match[str] | None:
+        if threading.current_thread() is not threading.main_thread():
+            return self._search(*where)
+        # The engine looks for signals as it goes, and a timer is the only thing that can interrupt it.
+        before = signal.signal(signal.SIGVTALRM, self._give_up)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SEARCH_SECONDS)
+        try:
+            return self._search(*where)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
+
+    def _give_up(self, *_: object) -> None:
+        raise InvalidError(
+            f"looking for {self.pattern!r} takes too long; write it without repetitions inside of repetitions",
+            field="patterns",
+        )
+
+
+def compile_patterns(patterns: Sequence[str], exact: bool) -> list[BoundedPattern]:
     """Regular expressions in which `.` matches line ends too, as pexpect has them. Raises `InvalidError`."""
     if not 1 <= len(patterns) <= MAX_PATTERNS:
         raise InvalidError(f"expect takes 1 to {MAX_PATTERNS} patterns, not {len(patterns)}", field="patterns")
-    compiled = []
+    compiled: list[BoundedPattern] = []
     for index, pattern in enumerate(patterns):
         if not pattern or len(pattern) > MAX_PATTERN:
             raise InvalidError(f"a pattern has 1 to {MAX_PATTERN} characters", field="patterns", index=index)
         try:
-            compiled.append(re.compile(re.escape(pattern) if exact else pattern, re.DOTALL))
+            compiled.append(BoundedPattern(re.compile(re.escape(pattern) if exact else pattern, re.DOTALL)))
         except (re.error, OverflowError, RecursionError) as error:
             raise InvalidError(
                 f"not a regular expression: {pattern!r} ({error})", field="patterns", index=index
@@ -100,10 +132,11 @@ def compile_patterns(patterns: Sequence[str], exact: bool) -> list[re.Pattern[st
     return compiled
 
 
-def expect(spawn: RingSpawn, patterns: list[re.Pattern[str]], timeout: float) -> Expectation:
+def expect(spawn: RingSpawn, patterns: list[BoundedPattern], timeout: float) -> Expectation:
     """Wait for the first of `patterns`; blocks this greenlet.
 
-    Raises `DeadlineError` or `TerminalEndedError`; both carry `seen`, the end of what was looked through.
+    Raises `DeadlineError` or `TerminalEndedError`; both carry `seen`, the end of what was looked through. Raises
+    `InvalidError` for a pattern that takes too long.
     """
     try:
         index = spawn.expect_list(patterns, timeout=timeout)

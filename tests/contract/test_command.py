@@ -67,4 +67,9 @@ def test_the_summary_is_one_short_line(words: str) -> None:
     summary = registry.COMMANDS[words].summary
     assert summary[0].islower() or summary.split()[0] == "JSON"
     assert not summary.endswith(".")
-    assert len(summary) <= 80
+    widest = max(len(name) for name in registry.COMMANDS)
+    assert len(f"  {'':<{widest}}  {summary}") <= 80, "`whisk help` would not fit a small window"
+
+
+def test_every_section_of_the_help_has_something_in_it(words: str) -> None:
+    assert not re.search(r"^[A-Z][a-z ]+:\n\s*\n", dispatch.load(words).text, re.MULTILINE)

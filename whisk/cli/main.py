@@ -9,7 +9,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
     try:
-        if arguments[:2] == ["agent-bridge", "hook"]:
+        # Only a person asks for help, and nothing else.
+        if arguments[:2] == ["agent-bridge", "hook"] and arguments[2:] not in (["-h"], ["-help"], ["--help"]):
             from whisk.cli.relay import main as relay
 
             return relay(arguments[2:])

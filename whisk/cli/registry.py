@@ -17,7 +17,7 @@ _COMMANDS = "whisk.cli.commands."
 
 # words -> (module:NAME below whisk.cli.commands, what it does)
 _TABLE: dict[str, tuple[str, str]] = {
-    "daemon start": ("daemon:START", "start whiskd in the background and return when it is healthy"),
+    "daemon start": ("daemon:START", "start whiskd in the background; returns when it is healthy"),
     "daemon stop": ("daemon:STOP", "stop whiskd; terminals keep running unless -kill-ptys"),
     "daemon status": ("daemon:STATUS", "say whether whiskd runs, where and which version"),
     "daemon run": ("daemon:RUN", "run whiskd in the foreground"),
@@ -68,7 +68,7 @@ _TABLE: dict[str, tuple[str, str]] = {
     "gate complete": ("gate:COMPLETE", "pass, fail or override a gate; for people"),
     "agent profiles": ("agent:PROFILES", "list agent profiles and which are installed"),
     "hook log": ("hook:LOG", "list what agents have reported through their hooks"),
-    "agent-bridge hook": ("agent_bridge:HOOK", "called by an agent's hooks: JSON on stdin, an answer on stdout"),
+    "agent-bridge hook": ("agent_bridge:HOOK", "called by agents' hooks: JSON on stdin, answer on stdout"),
     "actor list": ("actor:LIST", "list the daemon's actors"),
     "actor tree": ("actor:TREE", "show the supervision tree; -watch keeps it live"),
     "actor show": ("actor:SHOW", "show one actor whole"),

@@ -36,8 +36,6 @@ Usage:
 
 INSTALLED says whether the program was found on whiskd's PATH. More profiles come from [profiles.<id>] of the settings.
 
-Options:
-
 Examples:
   whisk agent profiles
   whisk agent profiles -json

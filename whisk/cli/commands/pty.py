@@ -92,8 +92,6 @@ LIST = Command(
 Usage:
   whisk session pty list [options] [<session>]
 
-Options:
-
 Examples:
   whisk session pty list
   whisk session pty list sess_01 -json
@@ -146,8 +144,6 @@ Usage:
   whisk session pty kill [options] <pty>
 
 Ends everything that runs in it: hang-up, then TERM, then KILL.
-
-Options:
 
 Examples:
   whisk session pty kill pty_01

@@ -137,8 +137,6 @@ Usage:
 
 Panes that are at the old folder move along. Refused while a terminal in it runs.
 
-Options:
-
 Examples:
   whisk session set-root sess_01 ~/src/elsewhere
 """,
@@ -152,8 +150,6 @@ Usage:
   whisk session close [options] <session>
 
 Ends its terminals and everything that runs in them, and cancels the runs that were started there.
-
-Options:
 
 Examples:
   whisk session close sess_01

@@ -47,7 +47,7 @@ def test_a_request_carries_token_host_and_json() -> None:
     assert head.startswith(b"POST /v1/mail/a%2Fb%20%C3%A9/read HTTP/1.1\r\n")
     assert b"\r\nAuthorization: Bearer secret\r\n" in head
     assert f"\r\nHost: 127.0.0.1:{client.port}\r\n".encode() in head
-    assert body == b'{"body":"\\u00e9"}'
+    assert body == '{"body":"é"}'.encode()
 
 
 @pytest.mark.parametrize(
@@ -153,3 +153,8 @@ def test_a_bad_address_is_a_usage_error(url: str) -> None:
 
 def test_quoting_keeps_bytes_that_are_not_utf8() -> None:
     assert quote("\udcff") == "%FF"
+
+
+def test_text_that_no_json_can_carry_is_refused_before_it_is_sent() -> None:
+    with pytest.raises(UsageError, match=r"not UTF-8 text: '/tmp/caf\\udce9'"):
+        Client("http://127.0.0.1:1", None).post("/v1/projects", {"name": "x", "rootDir": "/tmp/caf\udce9"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -111,3 +112,50 @@ def test_listing_and_dispatching_import_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=HERE, timeout=30, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+NOT_UTF8 = b"caf\xe9"
+
+
+@pytest.mark.parametrize("option", [[b"-subject", NOT_UTF8], [b"-subject=" + NOT_UTF8], [b"-to", b"run:" + NOT_UTF8]])
+def test_an_argument_that_is_not_utf8_is_wrong_usage_and_named(option: list[bytes]) -> None:
+    command = [sys.executable, "-m", "whisk.cli.main", "mail", "send", "-type", "status", *option]
+    done = subprocess.run(command, capture_output=True, cwd=HERE, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"not UTF-8 text: " in done.stderr
+    assert b"caf\\xe9" in done.stderr
+
+
+def test_utf8_arguments_need_no_utf8_locale() -> None:
+    done = whisk("mäil", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", PYTHONIOENCODING="utf-8")
+    assert done.returncode == 2
+    assert "unknown command: mäil" in done.stderr
+
+
+@pytest.mark.parametrize(("redirection", "why"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_output_that_takes_nothing_is_said_and_exit_1(redirection: str, why: str, unbuffered: str) -> None:
+    shell = f"{sys.executable} -m whisk.cli.main help {redirection}"
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(["sh", "-c", shell], stderr=subprocess.PIPE, cwd=HERE, timeout=30, check=False, env=env)
+    assert (done.returncode, done.stderr.decode()) == (1, f"whisk: cannot write to stdout: {why}\n")
+
+
+def test_who_closed_stderr_still_gets_the_exit_code() -> None:
+    shell = f"{sys.executable} -m whisk.cli.main mail list -url http://127.0.0.1:1 2>&-"
+    assert subprocess.run(["sh", "-c", shell], cwd=HERE, timeout=30, check=False).returncode == 3
+
+
+def test_a_daemon_that_is_not_there_is_json_for_who_asked_for_json() -> None:
+    done = whisk("mail", "list", "-json", "-url", "http://127.0.0.1:1")
+    assert (done.returncode, done.stdout) == (3, "")
+    said = json.loads(done.stderr)
+    assert said["code"] == "unreachable"
+    assert "whiskd unavailable at http://127.0.0.1:1" in said["error"]
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_the_hook_command_has_the_help_of_a_command(option: str) -> None:
+    done = whisk("agent-bridge", "hook", option)
+    assert "Usage:\n  whisk agent-bridge hook" in done.stdout
+    assert "Examples:" in done.stdout

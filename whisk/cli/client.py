@@ -332,4 +332,10 @@ def _query_text(query: Query | None) -> str:
 def _encode(body: object) -> bytes:
     import json
 
-    return json.dumps(body, separators=(",", ":")).encode("ascii")
+    try:
+        return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        # A folder's name or a variable can be any bytes, which Python shows as half a surrogate pair.
+        text = error.object
+        start, end = text.rfind('"', 0, error.start), text.find('"', error.end)
+        raise UsageError(f"not UTF-8 text: {text[start + 1 : end]!r}") from None

@@ -8,7 +8,18 @@ import sys
 from whisk.cli import registry
 from whisk.cli.command import Command
 from whisk.cli.context import Context
-from whisk.cli.failure import BROKEN_PIPE, INTERRUPTED, OK, USAGE, CommandError, HelpShown, RefusedError, UsageError
+from whisk.cli.failure import (
+    BROKEN_PIPE,
+    INTERRUPTED,
+    OK,
+    REFUSED,
+    USAGE,
+    CommandError,
+    HelpShown,
+    OutputError,
+    RefusedError,
+    UsageError,
+)
 from whisk.cli.option import near_names
 from whisk.cli.output import Output, prepare
 
@@ -18,22 +29,43 @@ _VERSION_OPTIONS = ("-version", "--version")
 
 def run(arguments: list[str]) -> int:
     """Run the command that `arguments` name and return its exit code; raises only for bugs."""
-    prepare(sys.stdout)
+    # A descriptor that was closed has no stream: what would be said there goes nowhere.
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
     prepare(sys.stderr)
+    if sys.stdout is None:
+        sys.stderr.write("whisk: cannot write to stdout: it is closed\n")
+        return REFUSED
+    prepare(sys.stdout)
     context = Context(os.environ, Output(os.environ))
     try:
-        code = _run(_options_last(arguments), context)
+        code = _run(_options_last(as_utf8(arguments)), context)
         context.out.flush()
         return code
     except BrokenPipeError:
-        # Whoever read us has seen enough. Python would complain once more when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read us has seen enough.
+        _forget_stdout()
         return BROKEN_PIPE
+    except OutputError as error:
+        _forget_stdout()
+        sys.stderr.write(f"whisk: {error}\n")
+        return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except CommandError as error:
         _complain(context, error)
         return error.exit_code
+
+
+def as_utf8(arguments: list[str]) -> list[str]:
+    """The arguments read as UTF-8, whatever the locale; raises `UsageError` for one that is something else."""
+    texts = []
+    for argument in arguments:
+        raw = os.fsencode(argument)
+        try:
+            texts.append(raw.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise UsageError(f"not UTF-8 text: {str(raw)[1:]}") from None
+    return texts
 
 
 def load(words: str) -> Command:
@@ -63,7 +95,10 @@ def _run(arguments: list[str], context: Context) -> int:
         context.chosen_url = given.text("url") if "url" in command.common else None
         return command.run(context, given) or OK
     except HelpShown as shown:
-        context.out.line(f"whisk {words}: {registry.COMMANDS[words].summary}\n\n{shown.text.rstrip()}")
+        from whisk.cli.help import fit
+
+        text = f"whisk {words}: {registry.COMMANDS[words].summary}\n\n{shown.text.rstrip()}"
+        context.out.line(fit(text, context.out.columns))
         return OK
     except UsageError as error:
         raise UsageError(f"{error}\n{command.synopsis}\n`whisk {words} -h` says more") from None
@@ -140,13 +175,18 @@ def _no_command(context: Context, arguments: list[str]) -> int:
     return USAGE
 
 
+def _forget_stdout() -> None:
+    """Python would complain once more when it flushes stdout at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _complain(context: Context, error: CommandError) -> None:
     """The sentence on stderr; for `-json` callers a JSON object with the stable code as well as the sentence."""
-    if context.json_wanted and isinstance(error, RefusedError):
+    if context.json_wanted and not isinstance(error, UsageError):
         import json
 
         body: dict[str, object] = {"error": str(error), "code": error.code}
-        if error.details:
+        if isinstance(error, RefusedError) and error.details:
             body["details"] = error.details
         context.out.note(json.dumps(body, indent=2, ensure_ascii=False))
     else:

@@ -11,9 +11,10 @@ OK, REFUSED, USAGE, UNREACHABLE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
 
 
 class CommandError(Exception):
-    """A sentence for stderr and an exit code."""
+    """A sentence for stderr, an exit code, and the stable code that `-json` says."""
 
     exit_code = REFUSED
+    code = "failed"
 
 
 class UsageError(CommandError):
@@ -26,6 +27,11 @@ class UnreachableError(CommandError):
     """No daemon answered."""
 
     exit_code = UNREACHABLE
+    code = "unreachable"
+
+
+class OutputError(CommandError):
+    """Stdout does not take what there is to say."""
 
 
 class RefusedError(CommandError):

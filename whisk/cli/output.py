@@ -6,8 +6,11 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TextIO
+
+from whisk.cli.failure import OutputError
 
 # Whole escape sequences first, so that their visible rest ("[31m") goes too; then single controls and the
 # characters that reorder text (a file name shown backwards is a lie as well).
@@ -67,9 +70,10 @@ class Output:
 
     def raw(self, data: bytes) -> None:
         """Bytes as they are; only for output that the person asked for raw."""
-        self.stdout.flush()
-        self.stdout.buffer.write(data)
-        self.stdout.buffer.flush()
+        with _told():
+            self.stdout.flush()
+            self.stdout.buffer.write(data)
+            self.stdout.buffer.flush()
 
     def json(self, value: Any) -> None:
         """Two-space indented JSON. Controls are escaped by JSON itself, so nothing is lost."""
@@ -108,15 +112,29 @@ class Output:
 
     def note(self, text: str) -> None:
         """Something beside the result, on stderr."""
-        self.stdout.flush()
+        self.flush()
         self.stderr.write(plain(text) + "\n")
         self.stderr.flush()
 
     def flush(self) -> None:
-        self.stdout.flush()
+        """Everything written so far has been taken when this returns; raises `OutputError` or `BrokenPipeError`."""
+        with _told():
+            self.stdout.flush()
 
     def _write(self, text: str) -> None:
-        self.stdout.write(text)
+        with _told():
+            self.stdout.write(text)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """A full disk behind stdout is a sentence, not a traceback. A closed pipe is another matter, see dispatch."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to stdout: {error.strerror or error}") from None
 
 
 def _shown(value: object) -> str:

@@ -5,6 +5,7 @@ Each test runs a real program on a real pty: pexpect's, since here it is the ter
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -12,7 +13,6 @@ import termios
 from collections.abc import Callable, Iterator
 
 import pexpect
-import psutil
 import pytest
 
 PROGRAM = """
@@ -44,6 +44,13 @@ print("over")
 """
 
 
+def _slave_name(master: int) -> bytes:
+    """Python has `os.ptsname` from 3.13 on; psutil remembers which terminals there were when it was first asked."""
+    ptsname = ctypes.CDLL(None).ptsname
+    ptsname.restype = ctypes.c_char_p
+    return bytes(ptsname(master))
+
+
 @pytest.fixture
 def spawn() -> Iterator[Callable[[str], pexpect.spawn]]:
     children: list[pexpect.spawn] = []
@@ -53,7 +60,7 @@ def spawn() -> Iterator[Callable[[str], pexpect.spawn]]:
         child.delaybeforesend = None
         children.append(child)
         # The slave stays open here, so that its settings can be read after the program has ended.
-        child.slave = os.open(psutil.Process(child.pid).terminal(), os.O_RDWR | os.O_NOCTTY)
+        child.slave = os.open(_slave_name(child.child_fd), os.O_RDWR | os.O_NOCTTY)
         return child
 
     yield start

@@ -51,7 +51,8 @@ class Person:
 
     def ends(self, code: int = 0) -> bytes:
         """Waits for the end; returns what was shown last, and checks the exit code and the terminal."""
-        rest = b""
+        # What `sees` had read beyond what it looked for is in pexpect's buffer, not in the terminal any more.
+        rest, self.child.buffer = bytes(self.child.buffer), b""
         while True:
             try:
                 rest += self.child.read_nonblocking(4096, timeout=SECONDS)

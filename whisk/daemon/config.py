@@ -23,9 +23,11 @@ Durations are written as `500ms`, `10s`, `1m30s`, `2h`, or as a number of second
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -139,8 +141,8 @@ def read(data: Mapping[str, Any], source: str) -> Settings:
     try:
         file = msgspec.convert(data, _File, dec_hook=_decode)
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$")
-        place = place.strip(".`") or "the file"
+        what, _, _ = str(error).partition(" - at `$")
+        place = _named_place(data, _place(error)) or "the file"
         raise InvalidError(f"{source}: {place}: {what[:1].lower()}{what[1:]}", path=source, place=place) from error
     place = "prompts"
     try:
@@ -190,6 +192,41 @@ def _check_names(data: Mapping[str, Any], kind: type[msgspec.Struct], source: st
             for name, table in value.items():
                 if isinstance(table, dict):
                     _check_names(table, get_args(inner)[1], source, f"{where}.{name}.")
+
+
+def _named_place(data: Mapping[str, Any], place: str) -> str:
+    """`place` with the names for which msgspec says `[...]`: those of entries that are refused without the others."""
+    *tables, rest = place.split("[...]")
+    keys: list[str] = []
+    for table in tables:
+        keys += table.strip(".").split(".")
+        entries = functools.reduce(operator.getitem, keys, data)
+        for name in entries:
+            alone = _replaced(data, keys, {name: entries[name]})
+            if _refused_at(alone) == place:
+                break
+        else:
+            return place
+        keys.append(name)
+        data = alone
+    return ".".join(keys) + rest
+
+
+def _replaced(data: Mapping[str, Any], keys: Sequence[str], value: Any) -> Any:
+    """A copy of `data` with `value` at `keys`."""
+    return {**data, keys[0]: _replaced(data[keys[0]], keys[1:], value)} if keys else value
+
+
+def _refused_at(data: Mapping[str, Any]) -> str | None:
+    try:
+        msgspec.convert(data, _File, dec_hook=_decode)
+    except msgspec.ValidationError as error:
+        return _place(error)
+    return None
+
+
+def _place(error: msgspec.ValidationError) -> str:
+    return str(error).partition(" - at `$")[2].strip(".`")
 
 
 def _is_table(kind: Any) -> bool:

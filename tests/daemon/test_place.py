@@ -22,7 +22,7 @@ from whisk.daemon import log
 from whisk.daemon.lock import DaemonLock
 from whisk.daemon.paths import Paths
 from whisk.daemon.state import DaemonState, is_alive, process_start_time, read_state, remove_state, write_state
-from whisk.daemon.token import ensure_token
+from whisk.daemon.token import ensure_token, write_private
 from whisk.errors import ConflictError, UnavailableError
 
 
@@ -107,6 +107,14 @@ def test_the_token_is_made_once_and_kept_private(tmp_path: Path) -> None:
 def test_a_broken_token_file_is_replaced(tmp_path: Path, broken: str) -> None:
     (tmp_path / "token").write_text(broken)
     assert len(ensure_token(tmp_path / "token")) == 43
+
+
+@pytest.mark.parametrize("place", ["folder", "gone/file"])
+def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing_behind(tmp_path: Path, place: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UnavailableError, match=f"cannot write {tmp_path / place}: "):
+        write_private(tmp_path / place, "text")
+    assert [each.name for each in tmp_path.iterdir()] == ["folder"]
 
 
 def state_of(pid: int, started: float) -> DaemonState:

@@ -188,7 +188,9 @@ class Daemon:
             with contextlib.suppress(OSError, ValueError, WhiskError):
                 return Server(app, host, int(remembered.read_text("ascii")))
         server = Server(app, host, port)
-        write_private(remembered, f"{server.address[1]}\n")
+        # Without it the next daemon takes another port, which is no reason not to run.
+        with contextlib.suppress(WhiskError):
+            write_private(remembered, f"{server.address[1]}\n")
         return server
 
     def _stop_server(self) -> None:

@@ -33,17 +33,21 @@ def ensure_token(path: Path) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace `path` by `text` in one step, mode 0600."""
+    """Replace `path` by `text` in one step, mode 0600. Raises `UnavailableError` that names it, for instance on a full
+    disk; what was there before is then still there."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.rename(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(fd, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.rename(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UnavailableError(f"cannot write {path}: {error.strerror}", path=str(path)) from error

@@ -279,3 +279,13 @@ def test_a_person_who_asks_twice_does_not_wait(place: Whiskd) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_an_address_of_somewhere_else_is_pointed_out(daemon: Whiskd) -> None:
+    dead = "http://127.0.0.1:1"
+    started = daemon.cli("daemon", "start", check=0, WHISKD_URL=dead)
+    assert f"$WHISKD_URL names {dead}; the daemon of this state folder is at {daemon.url}" in started.stderr
+    listed = daemon.cli("mail", "list", check=3, WHISKD_URL=dead)
+    assert f"the daemon of this state folder is at {daemon.url}" in listed.stderr
+    assert "-url names" in daemon.cli("mail", "list", "-url", dead, check=3).stderr
+    assert daemon.cli("mail", "list", check=0).stderr == ""

@@ -48,6 +48,14 @@ class Context:
         except (OSError, ValueError):
             return None
 
+    def other_daemon(self) -> str | None:
+        """A remark for when nobody answers at an address that was asked for, while this state folder has a daemon."""
+        written = self._written_url()
+        if written is None or written == self.url:
+            return None
+        source = "-url" if self.chosen_url else "$WHISKD_URL"
+        return f"{source} names {self.url}; the daemon of this state folder is at {written}"
+
     def _written_url(self) -> str | None:
         import json
 

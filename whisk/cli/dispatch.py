@@ -18,6 +18,7 @@ from whisk.cli.failure import (
     HelpShown,
     OutputError,
     RefusedError,
+    UnreachableError,
     UsageError,
 )
 from whisk.cli.option import near_names
@@ -191,3 +192,5 @@ def _complain(context: Context, error: CommandError) -> None:
         context.out.note(json.dumps(body, indent=2, ensure_ascii=False))
     else:
         context.out.note(f"whisk: {error}")
+        if isinstance(error, UnreachableError) and (remark := context.other_daemon()):
+            context.out.note(remark)

@@ -189,6 +189,8 @@ def _say_running(context: Context, args: Arguments, url: str, version: str, *, s
         context.out.json({"running": True, "url": url, "pid": pid, "version": version, "started": started})
     else:
         context.out.line(f"whiskd running at {url}")
+    if remark := context.other_daemon():
+        context.out.note(f"whisk: {remark}, which other commands will not use")
     return OK
 
 

@@ -29,7 +29,7 @@ def demo(context: Context, args: Arguments) -> int:
     stage = Stage(context.env, story)
     kept = False
     try:
-        context.out.line("Two agents, a task, a question and its answer. Everything happens in a private daemon in")
+        context.out.line("Two agents, a task, a question and its answer, all in a private daemon in")
         context.out.line(f"{stage.folder}; nothing of yours is touched.")
         _play(stage)
         if args.flag("keep"):

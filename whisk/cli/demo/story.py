@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import textwrap
 from collections.abc import Sequence
 
 from whisk.cli.cell import cut
@@ -47,9 +48,16 @@ class Story:
         self._out.flush()
 
     def note(self, text: str) -> None:
-        """A line, cut where the terminal ends."""
-        line = _INDENT + self._short(plain(text))
-        self._out.styled(line if self._out.columns is None else cut(line, self._out.columns))
+        """A sentence or two."""
+        told = self._short(plain(text))
+        columns = self._out.columns
+        lines = (
+            [told]
+            if columns is None
+            else textwrap.wrap(told, max(columns - len(_INDENT), 20), break_long_words=False, break_on_hyphens=False)
+        )
+        for line in lines:
+            self._out.styled(_INDENT + line)
         self._out.flush()
 
     def whole(self, text: str) -> None:
@@ -71,12 +79,18 @@ class Story:
             page.table(header, body, flexible=[name for name in ("FROM", "TO", "SUBJECT") if name in header] or None)
             text = page.text
         for line in text.splitlines():
-            self.note(line)
+            self._shown(line)
 
     def screen(self, text: str) -> None:
         """What stands in a terminal."""
         for line in text.splitlines():
-            self.note("| " + cut(self._short(line), _SCREEN_CELLS))
+            self._shown("| " + cut(self._short(line), _SCREEN_CELLS))
+
+    def _shown(self, text: str) -> None:
+        """A line of something else's, cut where the terminal ends."""
+        line = _INDENT + self._short(plain(text))
+        self._out.styled(line if self._out.columns is None else cut(line, self._out.columns))
+        self._out.flush()
 
     def _short(self, text: str) -> str:
         return text if self._whole_ids else _ID.sub(r"\1…\2", text)

@@ -289,3 +289,10 @@ def test_an_address_of_somewhere_else_is_pointed_out(daemon: Whiskd) -> None:
     assert f"the daemon of this state folder is at {daemon.url}" in listed.stderr
     assert "-url names" in daemon.cli("mail", "list", "-url", dead, check=3).stderr
     assert daemon.cli("mail", "list", check=0).stderr == ""
+
+
+def test_a_stop_that_ends_everything_is_nothing_to_warn_of(daemon: Whiskd) -> None:
+    daemon.cli("session", "create", "-root", str(daemon.home), check=0)
+    daemon.stop("-kill-ptys")
+    assert {json.loads(line)["level"] for line in daemon.log.splitlines()} == {"info"}, daemon.log
+    assert daemon.processes() == []

@@ -111,7 +111,8 @@ class PtyHostActor(Actor):
         if self._open(start=False) is None:
             done.set(None)
             return done
-        return self._ask({"op": "shutdown", "force": force}, lambda reply: None)
+        # It closes the connection next. That we do so first makes it an end and not a loss.
+        return self._ask({"op": "shutdown", "force": force}, lambda reply: self._close())
 
     def describe(self) -> dict[str, object]:
         return {

@@ -70,7 +70,10 @@ class JournalActor(Actor):
         """Tell who waits, and let the thread finish: the next incarnation uses the same connection."""
         self._closing = True
         lost = UnavailableError("the journal ended before it answered; the write may be stored")
-        for _write, future in (*self._flight, *self._queue):
+        queued = list(self._queue)
+        # The pump lives until the thread has ended; it must not begin with what has just been given up.
+        self._queue.clear()
+        for _write, future in (*self._flight, *queued):
             future.set_error(lost)
         self._thread.kill()
 

@@ -49,6 +49,8 @@ def test_version_is_printed(arguments: list[str]) -> None:
     (["mail", "sned"], "unknown command: mail sned; did you mean mail send?"),
     (["session", "pty", "oputput"], "did you mean session pty output?"),
     (["mail"], "whisk mail needs one more word: send, list"),
+    (["-json"], "whisk needs one more word: daemon, demo"),
+    (["mail", "-json"], "whisk mail needs one more word: send, list"),
     (["help", "nonsense"], "unknown command: nonsense"),
     (["version", "-jsno"], "did you mean -json?"),
     (["version", "-url", "x"], "unknown option -url"),
@@ -68,6 +70,18 @@ def test_help_of_a_command_has_an_example(arguments: list[str]) -> None:
 
 def test_shared_options_may_stand_first() -> None:
     assert whisk("-json", "version").stdout == whisk("version", "--json").stdout
+
+
+@pytest.mark.parametrize("arguments", [
+    ["-url", "http://127.0.0.1:1", "session", "pty", "list"],
+    ["session", "-url", "http://127.0.0.1:1", "pty", "list"],
+    ["session", "pty", "--url=http://127.0.0.1:1", "list", "sess_1"],
+    ["session", "-json", "pty", "-url=http://127.0.0.1:1", "list", "--", "sess_1"],
+])  # fmt: skip
+def test_shared_options_may_stand_between_the_words(arguments: list[str]) -> None:
+    done = whisk(*arguments)
+    assert done.returncode == 3
+    assert "unavailable at http://127.0.0.1:1" in done.stderr
 
 
 def test_a_closed_pipe_is_quiet() -> None:

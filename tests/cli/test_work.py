@@ -122,9 +122,12 @@ def test_a_project_is_created_listed_and_shown(whisk: Whisk, tmp_path: Path) -> 
     assert whisk.json("project", "show", project)["project"]["id"] == project
 
 
-def test_a_relative_root_means_the_folder_of_whoever_calls(whisk: Whisk) -> None:
+def test_a_relative_root_means_the_folder_of_whoever_calls(whisk: Whisk, tmp_path: Path) -> None:
     assert whisk.json("project", "create", "-root", "tests")["rootDir"] == str(HERE / "tests")
     assert whisk.json("project", "create")["rootDir"] == str(HERE)
+    later = whisk("project", "create", "-root", str(tmp_path / "later"))
+    assert (later.returncode, later.stdout[:5]) == (0, "proj_")
+    assert f"{tmp_path / 'later'} is not a folder" in later.stderr
 
 
 def test_a_work_item_is_created_with_what_the_environment_says(whisk: Whisk) -> None:

@@ -106,24 +106,26 @@ def _run(arguments: list[str], context: Context) -> int:
 
 
 def _options_last(arguments: list[str]) -> list[str]:
-    """`whisk -json mail list` means `whisk mail list -json`: the shared options may also stand first."""
-    first: list[str] = []
+    """`whisk -json mail list` and `whisk mail -json list` mean `whisk mail list -json`.
+
+    They go right behind the command's words, where no `--` can swallow them.
+    """
+    words: list[str] = []
+    options: list[str] = []
     rest = list(arguments)
-    while rest and rest[0].startswith("-") and rest[0] not in _HELP_OPTIONS:
-        token = rest.pop(0)
-        if token in _VERSION_OPTIONS:
-            return ["version", *first, *rest]
-        first.append(token)
-        if token in ("-url", "--url") and rest:
-            first.append(rest.pop(0))
-    return rest if rest[:1] == ["help"] else _insert(rest, first)
-
-
-def _insert(rest: list[str], options: list[str]) -> list[str]:
-    """`rest` with `options` right behind its command words, where no `--` can swallow them."""
-    found = registry.find(rest)
-    count = found[1] if found else len(rest)
-    return [*rest[:count], *options, *rest[count:]]
+    while rest and " ".join(words) not in registry.COMMANDS:
+        token = rest[0]
+        if token.startswith("-") and token not in _HELP_OPTIONS:
+            if token in _VERSION_OPTIONS and not words:
+                return ["version", *options, *rest[1:]]
+            options.append(rest.pop(0))
+            if token in ("-url", "--url") and rest:
+                options.append(rest.pop(0))
+        elif registry.below(" ".join([*words, token])):
+            words.append(rest.pop(0))
+        else:
+            break
+    return rest if not words and rest[:1] == ["help"] else [*words, *options, *rest]
 
 
 def _help(context: Context, words: list[str]) -> int:
@@ -168,7 +170,7 @@ def _no_command(context: Context, arguments: list[str]) -> int:
     choices = list(dict.fromkeys(name.removeprefix(prefix).split()[0] for name in registry.below(noun)))
     wrong = next((word for word in rest if not word.startswith("-")), None)
     if wrong is None:
-        context.out.note(f"whisk {noun} needs one more word: {', '.join(choices)}")
+        context.out.note(f"{' '.join(['whisk', *words])} needs one more word: {', '.join(choices)}")
     else:
         near = near_names(wrong, choices)
         hint = f"did you mean {' or '.join(prefix + one for one in near)}?" if near else "`whisk help` lists them all"

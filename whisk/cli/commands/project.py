@@ -28,6 +28,8 @@ def create(context: Context, args: Arguments) -> None:
         "workflowId": args.text("workflow") or "",
     }
     made = context.client.post("/v1/projects", body)
+    if not os.path.isdir(body["rootDir"]):
+        context.out.note(f"warning: {body['rootDir']} is not a folder; nothing can be started there until it is")
     context.out.json(made) if args.flag("json") else context.out.line(made["id"])
 
 

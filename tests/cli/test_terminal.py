@@ -13,6 +13,7 @@ import termios
 from collections.abc import Callable, Iterator
 
 import pexpect
+import pyte
 import pytest
 
 PROGRAM = """
@@ -22,7 +23,10 @@ from whisk.cli.terminal import Interrupted, Terminal
 how = sys.argv[1]
 try:
     with Terminal() as terminal:
-        terminal.write(b"\\x1b[?1049h\\x1b[?25l\\x1b[?1003h\\x1b[?2004hready ")
+        if how.startswith("plain"):
+            terminal.write(b"one\\r\\ntwo" + (b"\\x1b[?7;6h\\x1b[3;9r" if how == "plain-origin" else b"") + b"ready ")
+        else:
+            terminal.write(b"\\x1b[?1049h\\x1b[?25l\\x1b[?1003h\\x1b[?2004hready ")
         while True:
             ready, _, _ = select.select([terminal, terminal.wake], [], [])
             if terminal.wake in ready and terminal.signals():
@@ -34,7 +38,7 @@ try:
                     raise RuntimeError("a bug")
                 if how == "late":
                     select.select([terminal], [], [])
-                if how in ("leave", "late"):
+                if how in ("leave", "late", "plain", "plain-origin"):
                     break
 except Interrupted as error:
     print("interrupted", error.number)
@@ -134,3 +138,22 @@ def test_what_was_typed_too_late_does_not_reach_the_shell(spawn: Callable[[str],
     except BlockingIOError:
         left = b""
     assert left == b""
+
+
+def test_what_is_said_afterwards_stands_below_what_was_shown(spawn: Callable[[str], pexpect.spawn]) -> None:
+    """Switching origin mode off sends the cursor home, so it must not be done for nothing."""
+    child, _ = started(spawn, "plain")
+    shown = child.before + child.after
+    child.send(b"q")
+    child.expect(pexpect.EOF)
+    screen = pyte.Screen(80, 24)
+    # The emulator does not know this one, which moves nothing.
+    pyte.ByteStream(screen).feed((shown + child.before).replace(b"\x1b[<u", b""))
+    assert [line.rstrip() for line in screen.display[:3]] == ["one", "twoready <71> over", ""]
+
+
+def test_origin_mode_that_was_left_on_is_switched_off(spawn: Callable[[str], pexpect.spawn]) -> None:
+    child, _ = started(spawn, "plain-origin")
+    child.send(b"q")
+    child.expect(pexpect.EOF)
+    assert b"\x1b[?6l" in child.before

@@ -12,14 +12,15 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
-_ALT_SCREEN = re.compile(rb"\x1b\[\?(?:[\d;]*;)?(?:1049|1047|47)(?:;[\d;]*)?([hl])")
+_MODES = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
+_ALT_SCREEN, _ORIGIN = frozenset({b"1049", b"1047", b"47"}), b"6"
 # Long enough for any sequence that the pattern above can match across two pieces.
 _TAIL = 32
 # Everything that a full-screen program switches on and a killed one leaves on: application keys, reverse colours,
-# origin mode, no wrapping, a hidden cursor, mouse, focus reports, bracketed paste, synchronised output; keyboard
-# protocols; insert mode; the scroll region (which moves the cursor, so it is saved); character sets; colours.
+# no wrapping, a hidden cursor, mouse, focus reports, bracketed paste, synchronised output; keyboard protocols; insert
+# mode; the scroll region (which moves the cursor, so it is saved); character sets; colours.
 _RESET = (
-    b"\x1b[?1l\x1b[?5l\x1b[?6l\x1b[?7h\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l"
+    b"\x1b[?1l\x1b[?5l\x1b[?7h\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l"
     b"\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?2026l\x1b>\x1b[<u\x1b[>4;0m\x1b[4l\x1b7\x1b[r\x1b8\x0f\x1b(B\x1b[0m"
 )
 
@@ -43,7 +44,7 @@ class Terminal:
         self._input = sys.stdin.fileno()
         self._output = sys.stdout.fileno()
         self._tail = b""
-        self._alternate = False
+        self._alternate = self._origin = False
         self._pending: list[int] = []
         self._handlers: dict[signal.Signals, Any] = {}
 
@@ -107,8 +108,12 @@ class Terminal:
 
     def _watch_screen(self, data: bytes) -> None:
         seen = self._tail + data
-        for match in _ALT_SCREEN.finditer(seen):
-            self._alternate = match[1] == b"h"
+        for match in _MODES.finditer(seen):
+            modes = match[1].split(b";")
+            if not _ALT_SCREEN.isdisjoint(modes):
+                self._alternate = match[2] == b"h"
+            if _ORIGIN in modes:
+                self._origin = match[2] == b"h"
         self._tail = seen[-_TAIL:]
 
     def _restore(self) -> None:
@@ -116,7 +121,9 @@ class Terminal:
         for number in self._handlers:
             signal.signal(number, signal.SIG_IGN)
         try:
-            os.write(self._output, (b"\x1b[?1049l" if self._alternate else b"") + _RESET)
+            # Neither is sent for nothing: both move the cursor, origin mode to the first line.
+            origin = b"\x1b[?6l" if self._origin else b""
+            os.write(self._output, origin + (b"\x1b[?1049l" if self._alternate else b"") + _RESET)
         except OSError:
             # The terminal is gone; there is nothing to restore.
             pass

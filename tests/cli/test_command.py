@@ -91,6 +91,8 @@ def test_too_many_arguments_are_named() -> None:
     command = Command("run cancel", "\nUsage:\n  whisk run cancel [options] <run>\n", run=lambda c, a: 0)
     with pytest.raises(UsageError, match="unexpected argument 'b'"):
         command.parse(["a", "b"], context())
+    with pytest.raises(UsageError, match="unexpected argument 'false'; a switch is written -name=false"):
+        command.parse(["a", "false"], context())
 
 
 def test_help_holds_the_shared_options_and_the_example() -> None:

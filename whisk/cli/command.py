@@ -74,7 +74,9 @@ class Command(NamedTuple):
                 return f"{wanted[len(positionals)]} is missing"
             most = len(re.findall(r"(?<!=)<[^>]+>", lines[0]))
             if len(positionals) > most and "..." not in lines[0]:
-                return f"unexpected argument {positionals[most]!r}"
+                extra = positionals[most]
+                hint = "; a switch is written -name=false" if extra in ("true", "false") else ""
+                return f"unexpected argument {extra!r}{hint}"
         return "these arguments do not fit together"
 
     def _usage_lines(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket as native
 from typing import Any
 
@@ -204,7 +205,10 @@ class Server:
             listener.listen(_BACKLOG)
         except OSError as error:
             listener.close()
-            raise UnavailableError(f"cannot listen on {host}:{port}: {error.strerror}", host=host, port=port) from error
+            why = f"cannot listen on {host}:{port}: {error.strerror}"
+            if error.errno == errno.EADDRINUSE:
+                why += "; another program has that port, and port 0 takes a free one"
+            raise UnavailableError(why, host=host, port=port) from error
         self._wsgi = _PyWsgi(listener, app, self._pool)
 
     @property

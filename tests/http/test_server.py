@@ -50,7 +50,7 @@ def test_port_0_takes_a_free_port_and_says_which(serve: Make, connect: Make) -> 
 
 def test_a_taken_port_is_a_typed_refusal(serve: Make) -> None:
     server = serve([OK])
-    with pytest.raises(UnavailableError, match="cannot listen.*port 0 takes a free one"):
+    with pytest.raises(UnavailableError, match=r"cannot listen.*port 0 takes a free one"):
         Server(lambda _env, _start: [], "127.0.0.1", server.address[1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar, get_origin
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -23,7 +24,7 @@ def decode_query(text: str, kind: type[T]) -> T:
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=1000)
     except ValueError as error:
         raise InvalidError(f"the query is not valid UTF-8 form data: {error}") from error
-    lists = {field.encode_name: _is_list(field.type) for field in msgspec.structs.fields(kind)}
+    lists = _fields(kind)
     values: dict[str, Any] = {}
     for name, value in pairs:
         if name not in lists:
@@ -46,6 +47,12 @@ def decode_part(name: str, text: str) -> str:
     except UnicodeDecodeError as error:
         raise InvalidError(f"{name} in the path is not valid UTF-8") from error
     return check_text(part, name, empty=False)
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
+    """The names of a record on the wire, and whether each takes a list. Found out once: it costs a fifth of a poll."""
+    return {field.encode_name: _is_list(field.type) for field in msgspec.structs.fields(kind)}
 
 
 def _is_list(kind: Any) -> bool:

@@ -25,7 +25,7 @@ _LINGER_SECONDS = 0.5
 _LINGER_BYTES = 1024 * 1024
 _BACKLOG = 1024
 # Python's default of 8 KiB would be a quarter of what a waiting connection weighs. Bodies are read past it.
-_READ_BUFFER = 2048
+_READ_BUFFER = 1024
 # A client that vanished without a word (a laptop asleep behind a forwarded port) is given up after two minutes; the
 # kernel's own patience is two hours. macOS has no name for the first.
 _KEEPALIVE = tuple(

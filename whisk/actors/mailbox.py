@@ -6,7 +6,6 @@ themselves are in storage; a mailbox that is restarted loses nothing but the ord
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from itertools import islice
 
 from whisk.actors.actor import Actor, control
@@ -47,8 +46,8 @@ class MailboxActor(Actor):
         self._post_office = post_office
         self._events = events
         self._limit = waiters
-        self._lookers: OrderedDict[Ticket, None] = OrderedDict()
-        self._takers: OrderedDict[Ticket, None] = OrderedDict()
+        self._lookers: dict[Ticket, None] = {}
+        self._takers: dict[Ticket, None] = {}
         self._held: dict[str, str] = {}
         self._delivered = 0
 
@@ -129,7 +128,7 @@ class MailboxActor(Actor):
         if self._held.pop(token, None) is not None:
             self.timers.cancel(token)
 
-    def _queue(self, ticket: Ticket) -> OrderedDict[Ticket, None]:
+    def _queue(self, ticket: Ticket) -> dict[Ticket, None]:
         return self._lookers if ticket.want.mode == "look" else self._takers
 
     def _take(self, ticket: Ticket, message: MailMessage) -> None:

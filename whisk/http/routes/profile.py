@@ -32,8 +32,8 @@ ROUTES = (
         "GET",
         "/v1/agent-profiles",
         list_profiles,
-        "List the agents that can be started, and which are installed.",
+        "List the agents that can be started, and which are installed",
         reply=list[AgentProfile],
     ),
-    Route("GET", "/v1/agents/detected", list_detected, "List the agents found here.", reply=list[DetectedAgent]),
+    Route("GET", "/v1/agents/detected", list_detected, "List the agents found here", reply=list[DetectedAgent]),
 )

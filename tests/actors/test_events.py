@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whisk.actors.events import EventsActor, EventsHandle
+from whisk.actors.events import EventsActor, EventsHandle, Numbering
 from whisk.actors.future import cancel, get
 from whisk.actors.system import ActorSystem
 
@@ -63,3 +63,16 @@ def test_who_stops_waiting_leaves_nothing_behind(system: ActorSystem) -> None:
     assert system.describe("events").facts["followers"] == 1
     cancel(waiting)
     assert system.describe("events").facts["followers"] == 0
+
+
+def test_a_restart_of_the_ring_repeats_no_number_and_is_told(system: ActorSystem) -> None:
+    handle = system.spawn(EventsActor, numbering=Numbering(), name="events", handle=EventsHandle)
+    for number in range(3):
+        handle.publish.tell("session.changed", id=str(number))
+    assert get(handle.follow.remote(2)).next == 3
+    get(system.restart("events"))
+    behind, first = handle.follow.remote(2), handle.follow.remote(3)
+    assert get(behind).missed
+    handle.publish.tell("session.changed", id="after")
+    batch = get(first)
+    assert ([(e.seq, e.id) for e in batch.events], batch.missed) == ([(4, "after")], False)

@@ -23,21 +23,30 @@ class Batch(Record, frozen=True):
     missed: bool = False
 
 
+class Numbering:
+    """The last number given. Made once and handed to every incarnation, so that a restart repeats no number."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last = 0
+
+
 class EventsActor(Actor):
     """Followers hold a position only, so one that is slow or gone costs nothing and never holds up a publisher."""
 
-    def __init__(self, kept: int = KEPT) -> None:
+    def __init__(self, kept: int = KEPT, numbering: Numbering | None = None) -> None:
         super().__init__()
         self._ring: deque[Event] = deque(maxlen=kept)
-        self._seq = 0
+        self._numbering = numbering or Numbering()
         self._waiting: dict[Future[Batch], tuple[int, int]] = {}
 
     def publish(
         self, kind: EventType, id: str | None = None, pty_id: str | None = None, offset: int | None = None
     ) -> None:
         """Announce; told, not asked."""
-        self._seq += 1
-        self._ring.append(Event(type=kind, seq=self._seq, id=id, pty_id=pty_id, offset=offset))
+        self._numbering.last += 1
+        self._ring.append(Event(type=kind, seq=self._numbering.last, id=id, pty_id=pty_id, offset=offset))
         waiting, self._waiting = self._waiting, {}
         for future, (after, limit) in waiting.items():
             future.set(self._batch(after, limit))
@@ -49,7 +58,7 @@ class EventsActor(Actor):
         was restarted, is answered with `missed` and what there is.
         """
         future: Future[Batch] = Future()
-        if after > self._seq or (self._ring and after < self._seq):
+        if after > self._seq or (after < self._seq and (self._ring or after)):
             future.set(self._batch(after, limit))
         else:
             self._waiting[future] = (after, limit)
@@ -59,6 +68,10 @@ class EventsActor(Actor):
     def last(self) -> int:
         """The number of the newest event; 0 before the first."""
         return self._seq
+
+    @property
+    def _seq(self) -> int:
+        return self._numbering.last
 
     def describe(self) -> dict[str, object]:
         return {"seq": self._seq, "kept": len(self._ring), "followers": len(self._waiting)}

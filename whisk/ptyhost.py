@@ -4,7 +4,7 @@ It outlives the daemon, so that agents do. One file, standard library only, run 
 start fast, hold little memory, and never change under a running child because a package was upgraded. It reads and
 writes no terminal; the daemon gets each master over the socket and does that itself.
 
-    ptyhost.py --socket PATH --lock PATH --log PATH [--idle SECONDS] [--linger SECONDS]
+    ptyhost.py --socket PATH --lock PATH --log PATH [--idle SECONDS] [--linger SECONDS] [--descriptors N]
 
 It listens, leaves a detached process behind, and exits with 0; with 1 and a sentence on stderr when it cannot listen;
 with 3 when another host has the lock. By itself it ends only when it holds nothing and nobody has been connected for
@@ -142,7 +142,7 @@ class Peer:
 
 
 class Host:
-    def __init__(self, path: str, log: str, idle: float, linger: float) -> None:
+    def __init__(self, path: str, log: str, idle: float, linger: float, descriptors: int) -> None:
         self.path = path
         self.log_path = log
         self.idle = idle
@@ -152,7 +152,7 @@ class Host:
         self.peers: dict[int, Peer] = {}
         self.alone_since = time.monotonic()
         self.stopping = False
-        self.soft_limit = raise_descriptor_limit()
+        self.soft_limit = descriptors  # of children: ours is raised, and so is that of the daemon
         self.listen()
 
     def listen(self) -> None:
@@ -380,7 +380,7 @@ def main(arguments: list[str]) -> None:
         lock = os.open(given["--lock"], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         times = float(given.get("--idle", IDLE_SECONDS)), float(given.get("--linger", LINGER_SECONDS))
-        host = Host(path, log, *times)
+        host = Host(path, log, *times, int(given.get("--descriptors", raise_descriptor_limit())))
     except BlockingIOError:
         sys.exit(LOCKED)
     except OSError as error:

@@ -53,10 +53,12 @@ class HostChild(NamedTuple):
 class PtyHostActor(Actor):
     """Named `pty-host`. Exits are told to `pty:<key>` as `exited`, the host's death to every `pty:…` as `host_lost`."""
 
-    def __init__(self, paths: HostPaths, idle: float | None = None) -> None:
+    def __init__(self, paths: HostPaths, idle: float | None = None, descriptors: int | None = None) -> None:
+        """`idle` (seconds) and `descriptors` are options of a host that is started; see `whisk.ptyhost`."""
         super().__init__()
         self._paths = paths
-        self._idle = idle
+        given = {"--idle": idle, "--descriptors": descriptors}
+        self._options = [word for name, value in given.items() if value is not None for word in (name, str(value))]
         self._link: HostLink | None = None
         self._hello: HostHello | None = None
         self._opening = BoundedSemaphore(1)
@@ -175,7 +177,7 @@ class PtyHostActor(Actor):
         """The open link, opened if need be; blocks this greenlet only. None when no host runs and none should."""
         with self._opening:
             if self._link is None:
-                found = offload(connect, self._paths, start=start, idle=self._idle)
+                found = offload(connect, self._paths, start=start, options=self._options)
                 if found is not None:
                     sock, self._hello = found
                     self._link = HostLink(sock, self._notice, self._lost)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,10 +80,10 @@ def host_paths(state: Path, runtime: Path) -> HostPaths:
     return HostPaths(str(runtime / "pty-host.sock"), str(state / "pty-host.lock"), str(state / "pty-host.log"))
 
 
-def start_host(paths: HostPaths, *, idle: float | None = None) -> None:
+def start_host(paths: HostPaths, options: Sequence[str] = ()) -> None:
     """Start a host unless one has the lock. Blocks until it listens. Raises `UnavailableError` saying why it cannot."""
     command = [sys.executable, "-I", "-S", ptyhost.__file__, "--socket", paths.socket, "--lock", paths.lock]
-    command += ["--log", paths.log, *([] if idle is None else ["--idle", str(idle)])]
+    command += ["--log", paths.log, *options]
     env = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     try:
         ended = subprocess.run(
@@ -103,13 +103,13 @@ def start_host(paths: HostPaths, *, idle: float | None = None) -> None:
         raise UnavailableError(f"the pty host could not be started: {why}", log=paths.log)
 
 
-def connect(paths: HostPaths, *, start: bool, idle: float | None = None) -> tuple[socket.socket, HostHello] | None:
+def connect(paths: HostPaths, *, start: bool, options: Sequence[str] = ()) -> tuple[socket.socket, HostHello] | None:
     """A connection to the host, which is started when `start` says so; None when none runs and none should. Blocks.
 
     Raises `UnavailableError` when it cannot be started, does not answer, or is not this user's.
     """
     if start:
-        start_host(paths, idle=idle)
+        start_host(paths, options)
     deadline = time.monotonic() + CONNECT_SECONDS
     while True:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -134,7 +134,7 @@ def connect(paths: HostPaths, *, start: bool, idle: float | None = None) -> tupl
         # The one that has the lock may be about to listen, or about to end; then ours must start.
         if time.monotonic() > deadline:
             raise UnavailableError(f"a pty host holds {paths.lock} but does not answer", socket=paths.socket)
-        start_host(paths, idle=idle)
+        start_host(paths, options)
 
 
 def _dismiss(sock: socket.socket, hello: HostHello) -> None:

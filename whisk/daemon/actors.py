@@ -11,7 +11,7 @@ from structlog import get_logger
 from whisk.actors.bridge import BridgeServices
 from whisk.actors.bridges import BridgesActor, BridgesHandle
 from whisk.actors.commands import CommandsActor, CommandsHandle
-from whisk.actors.events import EventsActor, EventsHandle
+from whisk.actors.events import EventsActor, EventsHandle, Numbering
 from whisk.actors.future import wait
 from whisk.actors.journal import JournalActor, JournalHandle
 from whisk.actors.mail_effect import WorkEffects
@@ -67,8 +67,10 @@ class Actors:
     sessions: SessionBook
     work: Work
 
-    def __init__(self, options: Options, store: Store, clock: Clock, cli: str) -> None:
+    def __init__(self, options: Options, store: Store, clock: Clock, cli: str, descriptors: int) -> None:
+        """`descriptors` is the limit that the children of terminals get."""
         self._options = options
+        self._descriptors = descriptors
         self._store = store
         self._clock = clock
         self._callback = Callback(url="", cli=cli, state_dir=str(options.paths.state))
@@ -101,10 +103,15 @@ class Actors:
         )  # fmt: skip
         below = {"parent": "supervisor", "restart": "permanent"}
         self.journal = spawn(JournalActor, store, name="journal", mailbox=20_000, handle=JournalHandle, **below)
-        self.events = spawn(EventsActor, name="events", handle=EventsHandle, **below)
+        self.events = spawn(EventsActor, numbering=Numbering(), name="events", handle=EventsHandle, **below)
         self.host = spawn(
-            PtyHostActor, host_paths(paths.state, paths.runtime), name="pty-host", handle=PtyHostHandle, **below
-        )  # fmt: skip
+            PtyHostActor,
+            host_paths(paths.state, paths.runtime),
+            descriptors=self._descriptors,
+            name="pty-host",
+            handle=PtyHostHandle,
+            **below,
+        )
         self.commands = spawn(CommandsActor, name="commands", handle=CommandsHandle, **below)
         bridge_services = BridgeServices(store, self.journal, settings.prompts, self._announce)
         self.bridges = spawn(BridgesActor, bridge_services, name="bridges", handle=BridgesHandle, **below)

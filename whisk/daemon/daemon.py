@@ -18,6 +18,7 @@ from whisk.daemon.actors import Actors
 from whisk.daemon.build import this_build
 from whisk.daemon.cli_path import find_cli
 from whisk.daemon.config import is_loopback
+from whisk.daemon.process import forget_ancestors, raise_descriptor_limit, spare_collector
 from whisk.daemon.ready import Ready
 from whisk.daemon.signals import Signals
 from whisk.daemon.state import DaemonState, process_start_time, remove_state, write_state
@@ -80,6 +81,7 @@ class Daemon:
             self._stop()
             self._ready.failed(refusal, logged=self._options.foreground and step.name != "log")
             return 1
+        spare_collector()
         _log.info("whiskd is up", url=self._server.url, pid=os.getpid(), version=__version__)
         self._ready.up(self._server.url, os.getpid())
         self._signals.stop.wait()
@@ -130,6 +132,8 @@ class Daemon:
         os.environ.clear()
         os.environ.update(scrub(self._options.env))
         os.chdir("/")
+        self._descriptors = raise_descriptor_limit()
+        forget_ancestors()
         self._token = ensure_token(self._options.paths.token)
         self._cli = find_cli(self._options.env, self._options.paths.state)
         if not is_loopback(self._options.host):
@@ -152,7 +156,7 @@ class Daemon:
         self._store.close()
 
     def _start_actors(self) -> None:
-        self._actors = Actors(self._options, self._store, self._clock, self._cli)
+        self._actors = Actors(self._options, self._store, self._clock, self._cli, self._descriptors)
         self._actors.start()
 
     def _stop_actors(self) -> None:

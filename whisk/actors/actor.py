@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import gevent
@@ -158,21 +159,26 @@ class Actor(pykka.Actor):
     def _create_future() -> Future[Any]:
         return Future()
 
-    def _start_actor_loop(self) -> None:
-        greenlet = gevent.Greenlet(self._actor_loop)
+    def _start_actor_loop(self, resumed: bool = False) -> None:
+        greenlet = gevent.Greenlet(self._actor_loop, resumed)
         greenlet.whisk_cell = self._cell
         self._cell.greenlet = greenlet
         greenlet.start()
 
-    def _actor_loop(self) -> None:
+    def _actor_loop(self, resumed: bool = False) -> None:
         cell = self._cell
         reason: BaseException | None = None
         try:
-            cell.busy, cell.busy_since = "on_start", _now()
-            self.on_start()
-            cell.busy = None
-            cell.state = "draining" if cell.stopping else "alive"
-            self._serve(cell)
+            if not resumed:
+                cell.busy, cell.busy_since = "on_start", _now()
+                self.on_start()
+                cell.busy = None
+                cell.state = "draining" if cell.stopping else "alive"
+            if self._serve(cell):
+                # Two thirds of what an idle actor weighs are its greenlet; the next message gives it a new one.
+                cell.greenlet = None
+                cell.inbox.wake = partial(self._start_actor_loop, True)
+                return
         except BaseException as error:  # noqa: BLE001  whatever it is ends this incarnation and no other actor
             reason = error
         cell.busy = None
@@ -187,13 +193,16 @@ class Actor(pykka.Actor):
         self._release()
         self.system.exited(cell, self, reason)
 
-    def _serve(self, cell: Cell) -> None:
+    def _serve(self, cell: Cell) -> bool:
+        """Handle messages until the actor is to end, or, if that is true, to rest."""
         inbox = cell.inbox
         now = _now()
         turn_ends = now + TURN
         while not self.actor_stopped.is_set():
             if inbox.empty():
                 call = inbox.get()
+                if call is None:
+                    return True
                 now = _now()
                 turn_ends = now + TURN
             else:
@@ -205,6 +214,7 @@ class Actor(pykka.Actor):
                 call = inbox.get()
                 now = _now()
             self._handle(cell, call, now)
+        return False
 
     def _handle(self, cell: Cell, envelope: Envelope[Any], now: float) -> None:
         call = envelope if type(envelope) is Call else self._from_pykka(envelope)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from gevent import get_hub, getcurrent
 from pykka._envelope import Envelope
 
 from whisk.errors import BusyError
+
+_REST = object()
 
 
 class Call(Envelope[Any]):
@@ -43,7 +46,7 @@ class Call(Envelope[Any]):
 class Inbox:
     """Bounded queue with one reader, the actor's own greenlet. All use is from the hub's thread."""
 
-    __slots__ = ("bound", "control", "data", "high", "loop", "name", "reader")
+    __slots__ = ("bound", "control", "data", "high", "loop", "name", "wake")
 
     def __init__(self, name: str = "", bound: int = 0) -> None:
         self.name = name
@@ -51,7 +54,8 @@ class Inbox:
         self.data: deque[Any] = deque()
         self.control: deque[Any] | None = None
         self.high = 0
-        self.reader: Any = None
+        # What the next message calls, from the hub: the reader that waits here, or the way to get another one.
+        self.wake: Callable[..., object] | None = None
         self.loop = get_hub().loop
 
     def put(self, envelope: Any) -> None:
@@ -62,7 +66,7 @@ class Inbox:
         self.data.append(envelope)
         if size >= self.high:
             self.high = size + 1
-        if self.reader is not None:
+        if self.wake is not None:
             self._wake()
 
     def put_control(self, envelope: Any) -> None:
@@ -70,31 +74,38 @@ class Inbox:
         if self.control is None:
             self.control = deque()
         self.control.append(envelope)
-        if self.reader is not None:
+        if self.wake is not None:
             self._wake()
 
     def put_last(self, envelope: Any) -> None:
         """Queue behind everything, whatever the bound: for a graceful stop."""
         self.data.append(envelope)
-        if self.reader is not None:
+        if self.wake is not None:
             self._wake()
 
     def _wake(self) -> None:
-        reader, self.reader = self.reader, None
-        self.loop.run_callback(reader.switch)
+        wake, self.wake = self.wake, None
+        self.loop.run_callback(wake)
+
+    def send_to_rest(self) -> None:
+        """Let a reader that waits go away: its `get` returns None, unless a message comes in the same moment."""
+        wake, self.wake = self.wake, None
+        if wake is not None:
+            self.loop.run_callback(wake, _REST)
 
     def get(self) -> Any:
-        """The next message; blocks the reading greenlet until there is one."""
+        """The next message; blocks the reading greenlet until there is one, or until it is sent to rest (None)."""
         while True:
             if self.control:
                 return self.control.popleft()
             if self.data:
                 return self.data.popleft()
-            self.reader = getcurrent()
+            self.wake = getcurrent().switch
             try:
-                get_hub().switch()
+                if get_hub().switch() is _REST and self.empty():
+                    return None
             finally:
-                self.reader = None
+                self.wake = None
 
     def empty(self) -> bool:
         return not self.data and not self.control

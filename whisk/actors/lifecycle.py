@@ -207,7 +207,11 @@ class Lifecycle:
         cell.stopping = True
         greenlet = cell.greenlet
         if greenlet is None:
-            self._finish(cell, "killed")
+            if cell.actor is None:
+                self._finish(cell, "killed")
+            else:
+                # At rest: it needs a greenlet once more, to end as the others do.
+                cell.actor.post(_exit)
             return
         greenlet.kill(block=False)
         if greenlet.ready() and cell.actor is not None:
@@ -290,6 +294,10 @@ class Lifecycle:
         self._helpers.discard(greenlet)
         if greenlet.exception is not None:
             self.log.error("kernel greenlet died", greenlet=greenlet.name, exc_info=greenlet.exception)
+
+
+def _exit() -> None:
+    raise GreenletExit
 
 
 def _say(reason: BaseException) -> str:

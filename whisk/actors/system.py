@@ -29,6 +29,9 @@ from whisk.values import Record
 
 H = TypeVar("H", bound=Handle)
 
+# Each costs the hub some microseconds, and a thousand fall idle at once when nobody speaks any more.
+RESTS_AT_ONCE = 500
+
 _now = time.monotonic
 _MESSAGES: dict[type[Actor], dict[str, bool]] = {}
 
@@ -52,7 +55,11 @@ class DrainReport(Record, frozen=True):
 
 
 class ActorSystem(Lifecycle):
-    """One local node of actors. `slow_after` is in seconds: a message that takes longer is logged and counted."""
+    """One local node of actors.
+
+    Times are in seconds: a message that takes longer than `slow_after` is logged and counted; an actor to which nobody
+    has spoken for `rest_after` gives up its greenlet until somebody does.
+    """
 
     def __init__(
         self,
@@ -60,6 +67,7 @@ class ActorSystem(Lifecycle):
         clock: Clock | None = None,
         *,
         slow_after: float = 0.25,
+        rest_after: float = 1.0,
         dead_letters: int = 1000,
         sweep_every: float = 1.0,
     ) -> None:
@@ -67,6 +75,7 @@ class ActorSystem(Lifecycle):
         self.node = node
         self.clock: Clock = clock or SystemClock()
         self.slow_after = slow_after
+        self.rest_after = rest_after
         self.dead_letters = DeadLetters(dead_letters)
         self.log = structlog.get_logger("whisk.actors")
         self._sweep_every = sweep_every
@@ -234,25 +243,28 @@ class ActorSystem(Lifecycle):
     # -- housekeeping --------------------------------------------------------------------------------------------------
 
     def _sweep(self) -> None:
-        """Once a second: message rates, and the end of actors that were idle for long enough."""
+        """Once a second: message rates, and the rest or the end of actors that were idle for long enough."""
         now = _now()
+        may_rest = RESTS_AT_ONCE
         for cell in list(self._cells.values()):
             cell.rate = (cell.received - cell.rate_mark) / self._sweep_every
             cell.rate_mark = cell.received
-            idle_after = cell.spec.idle_after
+            if cell.state != "alive" or cell.busy is not None or not cell.inbox.empty():
+                continue
+            idle, idle_after = now - cell.last_active, cell.spec.idle_after
             if (
                 idle_after is not None
-                and cell.state == "alive"
-                and cell.busy is None
+                and idle >= idle_after
                 and not cell.children
-                and cell.inbox.empty()
-                and now - cell.last_active >= idle_after
                 and cell.actor is not None
                 and cell.actor.may_passivate()
             ):
                 cell.stopping = True
                 cell.state = "draining"
                 cell.inbox.put_last(Call(_STOP, (), None, None, None, None, now))
+            elif idle >= self.rest_after and cell.greenlet is not None and may_rest:
+                may_rest -= 1
+                cell.inbox.send_to_rest()
 
     # -- the end ---------------------------------------------------------------------------------------------------
 

@@ -51,7 +51,8 @@ class Inbox:
     def __init__(self, name: str = "", bound: int = 0) -> None:
         self.name = name
         self.bound = bound
-        self.data: deque[Any] = deque()
+        # An empty deque weighs as much as all the rest of an actor's record, so each lane is made when it is needed.
+        self.data: deque[Any] | None = None
         self.control: deque[Any] | None = None
         self.high = 0
         # What the next message calls, from the hub: the reader that waits here, or the way to get another one.
@@ -60,6 +61,8 @@ class Inbox:
 
     def put(self, envelope: Any) -> None:
         """Queue at the end of the data lane; `BusyError` at once when it is full."""
+        if self.data is None:
+            self.data = deque()
         size = len(self.data)
         if self.bound and size >= self.bound:
             raise BusyError(f"{self.name} has {size} messages waiting", actor=self.name, queue=size)
@@ -79,6 +82,8 @@ class Inbox:
 
     def put_last(self, envelope: Any) -> None:
         """Queue behind everything, whatever the bound: for a graceful stop."""
+        if self.data is None:
+            self.data = deque()
         self.data.append(envelope)
         if self.wake is not None:
             self._wake()
@@ -103,6 +108,7 @@ class Inbox:
             self.wake = getcurrent().switch
             try:
                 if get_hub().switch() is _REST and self.empty():
+                    self.data = self.control = None
                     return None
             finally:
                 self.wake = None
@@ -111,13 +117,12 @@ class Inbox:
         return not self.data and not self.control
 
     def qsize(self) -> int:
-        return len(self.data) + (len(self.control) if self.control else 0)
+        return len(self.data or ()) + len(self.control or ())
 
     def take_all(self) -> list[Any]:
         """Everything queued, control first; the inbox is empty afterwards."""
-        left = [*(self.control or ()), *self.data]
-        self.data.clear()
-        self.control = None
+        left = [*(self.control or ()), *(self.data or ())]
+        self.data = self.control = None
         return left
 
     def oldest(self) -> float | None:

@@ -38,7 +38,8 @@ def build_app(api: Api, routes: Sequence[Route]) -> WsgiApp:
             raise ValueError(f"two routes claim {route.name}")
         seen.add(route.name)
         pattern = route.path.replace("{", "<").replace("}", ">")
-        bottle.route(pattern, method=route.method, callback=_callback(api, route))
+        # Bottle's own plugins are for handlers that return dicts and templates; ours do neither.
+        bottle.route(pattern, method=route.method, callback=_callback(api, route), skip=True)
 
     def app(env: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         # Before anything else, so that not even a 404 is told to a foreign page.
@@ -54,7 +55,7 @@ def build_app(api: Api, routes: Sequence[Route]) -> WsgiApp:
             # A handler that took the socket has said all there is to say.
             return None if env.get("whisk.taken") else start_response(status, headers, exc_info)
 
-        chunks: Iterable[bytes] = bottle(env, start)
+        chunks: Iterable[bytes] = bottle.wsgi(env, start)
         return [] if env.get("whisk.taken") else chunks
 
     return app

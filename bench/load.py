@@ -1,8 +1,8 @@
 """A load generator in a process of its own: many keep-alive connections, raw HTTP, one loop.
 
 Two kinds: `closed` sends each connection's next request as soon as its answer is there, as fast as the server can;
-`paced` sends at fixed times whatever the server does, and counts from the time at which a request was due, so that a
-server that stalls cannot hide the requests that it kept from being sent.
+`paced` sends at fixed times whatever the server does, on another connection when none is free, so that a server that
+stalls cannot hide the requests that it would have kept from being sent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPARE = 10
 
 @dataclass(frozen=True)
 class Result:
-    """What one generator saw: answers per second, and seconds from sending (or from when it was due) to the answer."""
+    """What one generator saw: answers per second, and seconds from sending to the answer."""
 
     rate: float
     latencies: list[float]
@@ -145,16 +145,15 @@ def _closed(host: str, port: int, requests: list[bytes], seconds: float) -> dict
     errors = 0
     while (now := clock()) < ends:
         for key, _ in selector.select(1):
-            connection: Any = key.fileobj
-            answer = connection.answer()
-            if answer is None:
+            asked: Any = key.fileobj
+            if (answer := asked.answer()) is None:
                 continue
             now = clock()
             if now >= begins:
-                latencies.append(now - sent[connection])
+                latencies.append(now - sent[asked])
                 errors += answer[0] >= 400
-            sent[connection] = now
-            connection.send(key.data)
+            sent[asked] = now
+            asked.send(key.data)
     return {"rate": len(latencies) / (now - begins), "latencies": latencies, "errors": errors}
 
 
@@ -182,7 +181,7 @@ def _paced(host: str, port: int, request: bytes, seconds: float, every: float) -
             if not free:
                 free.append(Connection(host, port))
                 selector.register(free[-1], selectors.EVENT_READ)
-            waiting[free[-1]] = due
+            waiting[free[-1]] = clock()
             free.pop().send(request)
             due += every
     return {"rate": len(latencies) / (clock() - began), "latencies": latencies, "errors": errors}

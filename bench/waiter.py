@@ -12,10 +12,10 @@ from bench.report import Row, percentile, show
 from bench.whiskd import Whiskd, raise_descriptor_limit
 
 COUNTS = (1, 100, 5_000)
-WAKES = 400
+WAKES = 300
 ROUNDS = 2
 _AT_ONCE = 50
-_SETTLE_SECONDS = 0.5
+_SETTLE_SECONDS = 1.5
 # Between two wakes, so that the last waiter is back in its queue.
 _PAUSE = 0.01
 
@@ -46,14 +46,13 @@ class Waiters:
         self._select.close()
         for connection in (self._sender, *self._connections):
             connection.close()
-        self.settle()
 
     def settle(self) -> None:
-        """Until the daemon has nothing left to do."""
+        """Until the daemon has nothing left to do, and its memory is what it is at rest."""
         while True:
-            before = self._daemon.cpu()
+            cpu, memory = self._daemon.cpu(), self._daemon.memory()
             time.sleep(_SETTLE_SECONDS)
-            if self._daemon.cpu() - before < 0.05:
+            if self._daemon.cpu() - cpu < 0.1 and self._daemon.memory() == memory:
                 return
 
     def wake(self, times: int) -> list[float]:

@@ -406,7 +406,12 @@ def test_a_terminated_relay_says_nothing(
 
     env = home | CREDENTIALS | {"WHISKD_URL": daemon(end_it).url}
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    process.append(subprocess.Popen(RELAY, env=env, **pipes))
+    # A child inherits what is ignored, as everything does that nohup has started.
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        process.append(subprocess.Popen(RELAY, env=env, **pipes))
+    finally:
+        signal.signal(number, before)
     ready.set()
     assert process[0].communicate(DECISION, timeout=DEADLINE) == (b"", b"")
     assert process[0].returncode == -number

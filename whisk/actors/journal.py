@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, TypeVar
 
+import gevent
 from gevent.event import Event
 from gevent.threadpool import ThreadPool
 
@@ -23,6 +24,7 @@ T = TypeVar("T")
 
 GROUP_LIMIT = 500
 QUEUE_LIMIT = 10_000
+MANY = 8
 
 
 class JournalActor(Actor):
@@ -93,6 +95,9 @@ class JournalActor(Actor):
             self._work.wait()
             self._work.clear()
             while self._queue:
+                if len(self._queue) > MANY:
+                    # Under load, one more look at what has arrived makes the group larger, and each write cheaper.
+                    gevent.sleep(0.00001)
                 group = [self._queue.popleft() for _ in range(min(len(self._queue), self._group_limit))]
                 self._flight = group
                 outcomes = self._thread.spawn(self._writer.run, [write for write, _ in group]).get()

@@ -79,7 +79,7 @@ class Load:
         """Waits for its end."""
         out, _ = self._process.communicate()
         if self._process.returncode:
-            raise RuntimeError("the load generator failed")
+            raise RuntimeError(f"the load generator ended with {self._process.returncode}")
         found: dict[str, Any] = json.loads(out)
         return Result(**found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket as native
+from email.message import Message
 from typing import Any
 
 import gevent
@@ -24,6 +25,7 @@ HEADER_TIMEOUT = 10.0
 _LINGER_SECONDS = 0.5
 _LINGER_BYTES = 1024 * 1024
 _BACKLOG = 1024
+_NO_HEADERS = Message()
 # Python's default of 8 KiB would be a quarter of what a waiting connection weighs. Bodies are read past it.
 _READ_BUFFER = 1024
 # A client that vanished without a word (a laptop asleep behind a forwarded port) is given up after two minutes; the
@@ -63,6 +65,7 @@ class _Handler(pywsgi.WSGIHandler):  # type: ignore[misc]
     """One connection. `server` is the `_PyWsgi` below."""
 
     wsgi_input: Any
+    headers: Any
 
     def __init__(self, sock: Any, address: Any, server: _PyWsgi) -> None:
         super().__init__(sock, address, server, sock.makefile("rb", _READ_BUFFER))
@@ -93,6 +96,8 @@ class _Handler(pywsgi.WSGIHandler):  # type: ignore[misc]
         env["whisk.socket"] = self.socket
         env["whisk.reader"] = self.rfile
         env["whisk.stopping"] = self.server.stopping
+        # All of them are in the environment now; a request that waits need not keep them twice.
+        self.headers = _NO_HEADERS
         return env
 
     def handle_one_request(self) -> Any:

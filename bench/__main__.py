@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 import time
 
@@ -17,6 +18,8 @@ def main() -> int:
     if unknown:
         print(f"no benchmark named {', '.join(unknown)}; there are {', '.join(NAMES)}", file=sys.stderr)
         return 2
+    # Told to end, it must still end the daemons that it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(machine())
     for name in names:
         began = time.perf_counter()

@@ -7,22 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 import secrets
 
 from ulid import ULID
-
-_ID = re.compile(r"[a-z][a-z_]*_[0-9A-HJKMNP-TV-Z]{26}")
 
 
 def new_id(prefix: str) -> str:
     """A fresh id such as `mail_01J9…`; 80 random bits, so it is never reused."""
     return f"{prefix}_{ULID()}"
-
-
-def is_id(text: str, prefix: str) -> bool:
-    """Whether `text` has the form of an id that `new_id(prefix)` makes."""
-    return text.startswith(f"{prefix}_") and _ID.fullmatch(text) is not None
 
 
 def secret_token() -> str:

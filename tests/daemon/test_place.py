@@ -47,7 +47,6 @@ def test_daemon_and_clients_agree_on_the_folder(variables: dict[str, str], monke
     assert client_paths.token_path(os.environ) == str(paths.token)
     assert client_paths.state_path(os.environ) == str(paths.state_file)
     assert client_paths.log_path(os.environ) == str(paths.log)
-    assert client_paths.lock_path(os.environ) == str(paths.lock)
 
 
 def test_folders_are_the_owners_alone(tmp_path: Path) -> None:

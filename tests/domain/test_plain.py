@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whisk.terminal.plain import PlainStream, plain, plain_bytes
+from whisk.terminal.plain import PlainStream, plain
 from whisk.terminal.sequence import Splitter, Token
 
 # Heavy on what sequences are made of, so that borders fall inside them.
@@ -37,7 +37,7 @@ def test_sequences_and_controls_are_taken_out(raw: str, text: str) -> None:
 
 
 def test_bytes_that_are_not_utf8_become_replacement_characters() -> None:
-    assert plain_bytes(b"a\xff\x1b[1mb\xc3") == "a\ufffdb\ufffd"
+    assert PlainStream().feed(b"a\xff\x1b[1mb\xc3", final=True) == "a\ufffdb\ufffd"
 
 
 def test_a_sequence_without_end_is_given_up_as_text() -> None:

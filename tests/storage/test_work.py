@@ -152,15 +152,6 @@ def test_open_runs_are_those_that_have_not_ended(store: Store, writer: GroupWrit
     assert len(store.read(lambda db: run_storage.select(db, work_item_id=other.id))) == 1
 
 
-def test_a_run_is_found_by_its_terminal(store: Store, writer: GroupWriter) -> None:
-    made = item(1)
-    writer.write(lambda db: run_storage.insert(db, run(1, made)))
-    found = store.read(lambda db: run_storage.of_pty(db, "pty_1"))
-    assert found is not None
-    assert found.id == "run_1"
-    assert store.read(lambda db: run_storage.of_pty(db, "pty_2")) is None
-
-
 def test_open_questions_of_a_run_are_counted(store: Store, writer: GroupWriter) -> None:
     mine = run(1, item(1))
     for number in (1, 2):

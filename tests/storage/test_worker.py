@@ -12,7 +12,6 @@ from whisk.clock import Instant
 from whisk.errors import NotFoundError
 from whisk.hooks.entry import AgentBridgeEvent
 from whisk.hooks.event import HookKind
-from whisk.mail.address import parse_address
 from whisk.storage import hook_event, worker
 from whisk.storage import item as item_storage
 from whisk.storage import run as run_storage
@@ -181,15 +180,3 @@ def test_who_has_been_idle_longest_is_taken_first(world: World) -> None:
     assert world.idle() == "run:run_2"
     world.heard(3, "pty_2", "SessionEnd")
     assert world.idle() == "run:run_1"
-
-
-def test_an_address_is_known_once_whisk_has_had_its_record(world: World) -> None:
-    world.run(1, "completed")
-    world.session(1, "pty_1", "exited")
-    known = {
-        text: world.store.read(lambda db, text=text: worker.is_known(db, parse_address(text)))
-        for text in ("run:run_1", "run:run_9", "pty:pty_1", "session:sess_1", "work-item:item_1", "project:nope")
-    }
-    assert [text for text, is_known in known.items() if is_known] == [
-        "run:run_1", "pty:pty_1", "session:sess_1", "work-item:item_1",
-    ]  # fmt: skip

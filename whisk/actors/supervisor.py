@@ -1,4 +1,4 @@
-"""The supervisor: the root of the tree. It answers who a selector stands for and which addresses are known."""
+"""The supervisor: the root of the tree. It answers who a selector stands for."""
 
 from __future__ import annotations
 
@@ -31,10 +31,6 @@ class SupervisorActor(Actor):
         """
         return expand(recipients, self._workers)
 
-    def known(self, addresses: Sequence[MailAddress]) -> tuple[MailAddress, ...]:
-        """Those of `addresses` that whisk has ever heard of, living or ended."""
-        return self._store.read(lambda db: tuple(a for a in addresses if worker.is_known(db, a)))
-
     def on_down(self, down: Down) -> None:
         self._given_up = [*self._given_up[-99:], down.name]
         self.log.error("a part of the daemon has failed", failed=down.name, reason=down.reason)
@@ -66,4 +62,3 @@ class SupervisorActor(Actor):
 
 class SupervisorHandle(Handle):
     expand: Method[[Sequence[MailAddress]], tuple[MailAddress, ...]]
-    known: Method[[Sequence[MailAddress]], tuple[MailAddress, ...]]

@@ -42,15 +42,6 @@ class BridgeCredentials(Record, frozen=True):
     token: str
     provider: str
 
-    def environment(self, daemon_url: str) -> dict[str, str]:
-        return {
-            "WHISK_AGENT_BRIDGE_ID": self.id,
-            "WHISK_AGENT_BRIDGE_TOKEN": self.token,
-            "WHISK_AGENT_BRIDGE_PROVIDER": self.provider,
-            "WHISK_AGENT_BRIDGE_HOOK_PROTOCOL": str(HOOK_PROTOCOL),
-            "WHISK_AGENT_BRIDGE_HOOK_URL": f"{daemon_url.rstrip('/')}/v1/agent-bridges/{self.id}/hooks",
-        }
-
 
 def open_bridge(owner: BridgeOwner, now: Instant) -> tuple[Bridge, BridgeCredentials]:
     """A new bridge and its credentials; `InvalidError` for an agent that has no hooks whisk can answer."""

@@ -35,8 +35,3 @@ def state_path(env: Mapping[str, str]) -> str:
 
 def log_path(env: Mapping[str, str]) -> str:
     return os.path.join(state_dir(env), "whiskd.log")
-
-
-def lock_path(env: Mapping[str, str]) -> str:
-    """The file that the running daemon holds locked."""
-    return os.path.join(state_dir(env), "daemon.lock")

@@ -54,13 +54,6 @@ def parse_address(text: str) -> MailAddress:
     return MailAddress(kind=_known_kind(_ALIASES.get(kind, kind)), id=_checked_id(id_.strip()))
 
 
-def parse_addresses(text: str) -> tuple[MailAddress, ...]:
-    """A comma-separated list; an address given twice counts once, where it stood first. Empty text is no list."""
-    if not text.strip():
-        return ()
-    return unique(parse_address(part) for part in text.split(","))
-
-
 def check_address(address: MailAddress | str) -> MailAddress:
     """An address from JSON: an object must already be canonical, text may be anything `parse_address` reads."""
     if isinstance(address, str):

@@ -111,9 +111,3 @@ def items_with_living_runs(db: Database, project_id: str) -> list[str]:
 def _living() -> Any:
     alive = TerminalRow.select(TerminalRow.id).where(TerminalRow.status.in_(("starting", "running")))
     return RunRow.select(RunRow.id, RunRow.work_item_id).where(_OPEN | RunRow.pty_id.in_(alive))
-
-
-def of_pty(db: Database, pty_id: str) -> Run | None:
-    """The run whose agent lives in this terminal; the latest one when it was named for several."""
-    found = RUNS.select(db, RunRow.pty_id == pty_id)
-    return found[-1] if found else None

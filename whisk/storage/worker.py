@@ -8,7 +8,6 @@ runs, then sessions, were made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from peewee import Database
 
@@ -18,21 +17,10 @@ from whisk.storage import item as item_storage
 from whisk.storage import run as run_storage
 from whisk.storage import session as session_storage
 from whisk.storage.hook_event import HookEventRow
-from whisk.storage.item import ItemRow
-from whisk.storage.project import PROJECTS, ProjectRow
-from whisk.storage.run import RunRow
-from whisk.storage.session import SessionRow
+from whisk.storage.project import PROJECTS
 from whisk.storage.terminal import TerminalRow
 from whisk.values import Record
 from whisk.work.run import Run
-
-_ROWS: dict[str, Any] = {
-    "pty": TerminalRow,
-    "run": RunRow,
-    "session": SessionRow,
-    "work-item": ItemRow,
-    "project": ProjectRow,
-}
 
 
 class Worker(Record, frozen=True):
@@ -87,19 +75,6 @@ def idle_among(db: Database, workers: Sequence[Worker]) -> Worker | None:
             if turn_state(event_name) == "idle":
                 idle.append((at, each))
     return min(idle, key=lambda found: found[0])[1] if idle else None
-
-
-def is_known(db: Database, address: MailAddress) -> bool:
-    """Whether whisk has ever heard of this concrete address, be it living or ended."""
-    rows: dict[str, Any] = {
-        "run": RunRow,
-        "work-item": ItemRow,
-        "project": ProjectRow,
-        "session": SessionRow,
-        "pty": TerminalRow,
-    }
-    model = rows[address.kind]
-    return bool(model.select(model.id).where(model.id == address.id).exists(db))
 
 
 def _of_run(run: Run) -> Worker:

@@ -14,13 +14,8 @@ def plain(text: str) -> str:
     return _strip(Splitter(), text)
 
 
-def plain_bytes(data: bytes) -> str:
-    """The same for UTF-8 bytes; what is not UTF-8 becomes U+FFFD."""
-    return plain(data.decode("utf-8", "replace"))
-
-
 class PlainStream:
-    """`plain_bytes` for output that arrives in pieces: neither a character nor a sequence is cut at their borders."""
+    """`plain` for UTF-8 output that arrives in pieces: neither a character nor a sequence is cut at their borders."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

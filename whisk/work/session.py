@@ -229,11 +229,6 @@ def set_project(session: Session, project_id: str) -> Session:
     return msgspec.structs.replace(session, project_id=project_id or None)
 
 
-def pane_of(session: Session, pty_id: str) -> Pane | None:
-    """The pane that shows a terminal now, if any."""
-    return next((pane for pane in session.panes.values() if pane.current_pty_id == pty_id), None)
-
-
 def shown_ptys(session: Session) -> tuple[str, ...]:
     return tuple(pane.current_pty_id for pane in session.panes.values() if pane.current_pty_id is not None)
 

@@ -79,10 +79,12 @@ class House:
     def until(self, holds: Callable[[], Any]) -> Any:
         """Wait for announcements until `holds()` is true."""
         with gevent.Timeout(DEADLINE):
-            while not (found := holds()):
+            while True:
+                # Before the look: it reads from disk, and what is announced meanwhile must not be forgotten.
                 self._changed.clear()
+                if found := holds():
+                    return found
                 self._changed.wait()
-        return found
 
     def until_state(self, outcome: HookOutcome, state: State) -> BridgeRequest:
         return self.until(lambda: self.stored(outcome) if self.stored(outcome).state == state else None)  # type: ignore[no-any-return]

@@ -40,7 +40,7 @@ def is_running(pid: int) -> bool:
 
 
 def test_a_child_that_obeys_a_hangup_needs_no_more(terminals: Terminals) -> None:
-    pty = terminals.sh("echo up; sleep 1000")
+    pty = terminals.sh("echo up; exec sleep 1000")
     seen(pty, "up")
     report = killed(pty)
     assert (report.last_signal, report.left) == ("HUP", ())

@@ -145,15 +145,15 @@ def test_what_is_said_afterwards_stands_below_what_was_shown(spawn: Callable[[st
     child, _ = started(spawn, "plain")
     shown = child.before + child.after
     child.send(b"q")
-    child.expect(pexpect.EOF)
+    child.expect_exact("over")
     screen = pyte.Screen(80, 24)
     # The emulator does not know this one, which moves nothing.
-    pyte.ByteStream(screen).feed((shown + child.before).replace(b"\x1b[<u", b""))
+    pyte.ByteStream(screen).feed((shown + child.before + child.after).replace(b"\x1b[<u", b""))
     assert [line.rstrip() for line in screen.display[:3]] == ["one", "twoready <71> over", ""]
 
 
 def test_origin_mode_that_was_left_on_is_switched_off(spawn: Callable[[str], pexpect.spawn]) -> None:
     child, _ = started(spawn, "plain-origin")
     child.send(b"q")
-    child.expect(pexpect.EOF)
+    child.expect_exact("over")
     assert b"\x1b[?6l" in child.before

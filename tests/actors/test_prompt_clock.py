@@ -47,7 +47,7 @@ def open_house(system: ActorSystem, path: Path, seconds: float) -> House:
 def test_a_clock_that_is_set_while_somebody_waits_changes_nothing(
     system: ActorSystem, clock: SetClock, tmp_path: Path, hours: int
 ) -> None:
-    house = open_house(system, tmp_path / "whisk.sqlite3", 0.3)
+    house = open_house(system, tmp_path / "whisk.sqlite3", 1.0)
     asked = house.call(house.register(), "PermissionRequest-Bash")
     output = house.wait_for(asked)
     assert get(house.actor(asked).show.remote()).state == "pending"

@@ -51,6 +51,7 @@ class Route:
 
     `body` is a record, or `bytes` for the body as it was sent. `handler(api, request)` returns a record, a list,
     `Text`, `Stream` or `None`; `reply` is that type, for the schema.
+    `operation` is the operation's name in `docs/openapi.json`; generated clients name their methods after it.
     `auth="none"` is for health only. `token_in_query` also takes `?access_token=`, for browsers' WebSockets, which
     cannot set headers. `stream` marks an answer that goes on for as long as the client likes.
     """
@@ -67,6 +68,7 @@ class Route:
     body_limit: int = DEFAULT_LIMIT
     token_in_query: bool = False
     stream: bool = False
+    operation: str = ""
 
     @property
     def name(self) -> str:

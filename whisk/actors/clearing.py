@@ -13,6 +13,7 @@ from whisk.actors.journal import JournalHandle
 from whisk.events import EventType
 from whisk.storage import item as item_storage
 from whisk.storage import mail as mail_storage
+from whisk.storage.definition import DEFINITIONS
 from whisk.storage.gate import GATES
 from whisk.storage.project import PROJECTS
 from whisk.storage.question import QUESTIONS
@@ -61,7 +62,7 @@ def clear(
 def _delete(db: Database) -> tuple[int, int]:
     for rows in (SessionRow, TerminalRow):
         rows.delete().execute(db)
-    for documents in (GATES, QUESTIONS, RUNS):
+    for documents in (GATES, QUESTIONS, RUNS, DEFINITIONS):
         documents.clear(db)
     mail_storage.clear(db)
     return PROJECTS.clear(db), item_storage.clear(db)

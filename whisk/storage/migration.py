@@ -30,6 +30,7 @@ class Migration(NamedTuple):
 _NOUNS: tuple[str, ...] = (
     *("mail", "project", "item", "run", "question", "gate", "session", "terminal"),
     *("bridge", "hook_event"),
+    "definition",
 )
 
 

@@ -6,6 +6,7 @@ id and version it was created with, so a later version never changes what an ite
 
 from __future__ import annotations
 
+import hashlib
 from typing import ClassVar, Literal
 
 import msgspec
@@ -122,6 +123,16 @@ class DefinitionRecord(Record, frozen=True):
     source_path: str | None = None
 
 
+def identity(id: str, version: int) -> str:
+    """`plan-execute-review@1`: how a definition is named in sentences and reports."""
+    return f"{id}@{version}"
+
+
+def content_hash(definition: Definition) -> str:
+    """Equal for two texts that mean the same: the order of fields, and a default written out, make no difference."""
+    return hashlib.sha256(msgspec.json.encode(definition, order="sorted")).hexdigest()
+
+
 _PLAN_DRAFT = ArtifactRequirement(kind="plan", status="draft")
 _PLAN_APPROVED = ArtifactRequirement(kind="plan", status="approved")
 
@@ -198,4 +209,13 @@ BUILTIN = Definition(
         answer_clears_awaiting_input_when_no_open_questions_remain=True,
     ),
     gates=(GateDefinition(id="review", phase="review", blocking=True),),
+)
+BUILTIN_RECORD = DefinitionRecord(
+    id=BUILTIN.id,
+    version=BUILTIN.version,
+    source="builtin",
+    content_hash=content_hash(BUILTIN),
+    definition=BUILTIN,
+    created_at=Instant(0),
+    updated_at=Instant(0),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from whisk.bridges.rule import Rule, allows, names, parse_rule, touches
 from whisk.clock import Instant
@@ -34,6 +34,8 @@ class Policy(Record, frozen=True):
 
 class PolicyDraft(Record, frozen=True):
     """A rule as a person gives it."""
+
+    wire_name: ClassVar[str] = "AddPolicyRequest"
 
     effect: Effect
     rule: str

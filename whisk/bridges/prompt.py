@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from whisk.bridges.request import BridgeRequest, State
 from whisk.clock import Instant
@@ -27,18 +27,12 @@ STATUS: dict[State, WireStatus] = {
 }
 
 
-class PromptOption(Record, frozen=True):
-    label: str
-    value: str
-    description: str = ""
-
-
 class PromptQuestion(Record, frozen=True):
     """One question of a prompt. `multiSelect` is always there; an empty list of options asks for free text."""
 
     question: str
     multi_select: bool
-    options: tuple[PromptOption, ...]
+    options: tuple[Option, ...]
     header: str = ""
 
 
@@ -73,7 +67,7 @@ class AgentPrompt(Record, frozen=True):
     elicitation_id: str = ""
     url: str = ""
     server: str = ""
-    options: tuple[PromptOption, ...] = ()
+    options: tuple[Option, ...] = ()
     questions: tuple[PromptQuestion, ...] = ()
     form: tuple[Field, ...] = ()
     answer: str = ""
@@ -87,6 +81,8 @@ class AgentPrompt(Record, frozen=True):
 
 
 class HookDecision(Record, frozen=True):
+    wire_name: ClassVar[str] = "AgentBridgeHookDecision"
+
     action: str = ""
     reason: str = ""
 
@@ -222,15 +218,11 @@ def _question(question: Question) -> PromptQuestion:
     return PromptQuestion(
         question=question.text,
         multi_select=question.multi_select,
-        options=tuple(_option(option) for option in question.options),
+        options=question.options,
         header=question.header,
     )
 
 
-def _option(option: Option) -> PromptOption:
-    return PromptOption(label=option.label, value=option.value, description=option.description)
-
-
-def _choices(ask: Ask) -> tuple[PromptOption, ...]:
+def _choices(ask: Ask) -> tuple[Option, ...]:
     words = ("allow", "deny", "ask") if isinstance(ask, ApprovalAsk) else ("accept", "decline", "cancel")
-    return tuple(PromptOption(label=word.capitalize(), value=word) for word in words if word in ask.shapes)
+    return tuple(Option(label=word.capitalize(), value=word) for word in words if word in ask.shapes)

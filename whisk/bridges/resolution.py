@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from whisk.bridges.choice import Given, chosen_text
 from whisk.bridges.setting import FIRST_OPTION
@@ -37,6 +37,8 @@ class Resolution(Record, frozen=True):
 
     `actor` is who answers, `ptyId` the terminal they answer from.
     """
+
+    wire_name: ClassVar[str] = "ResolveAgentPromptRequest"
 
     answer: str | None = None
     answers: list[Given] | dict[str, Any] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from whisk.hooks.payload import Payload, plain, plain_text
 from whisk.values import Record
@@ -53,6 +53,8 @@ def telling(tool_input: dict[str, Any]) -> str:
 
 class Option(Record, frozen=True):
     """`value` differs from `label` only for agents that send both."""
+
+    wire_name: ClassVar[str] = "AgentBridgeEventOption"
 
     label: str
     value: str

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from whisk.values import Record
 
 
 class Cleared(Record, frozen=True):
     """Wire record `ClearDaemonResponse`. Forwards are part of the wire; whisk has none."""
+
+    wire_name: ClassVar[str] = "ClearDaemonResponse"
 
     sessions_cleared: int
     ptys_cleared: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -48,6 +48,8 @@ class OpenGate(Record, frozen=True):
 
 class CompleteGate(Record, frozen=True):
     """Wire record `CompleteGateRequest`."""
+
+    wire_name: ClassVar[str] = "CompleteGateRequest"
 
     status: str
     override_reason: str = ""

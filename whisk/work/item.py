@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -65,6 +65,8 @@ class WorkItem(Record, frozen=True):
 
 class CreateWorkItem(Record, frozen=True):
     """Wire record `CreateWorkItemRequest`; the stage defaults to the workflow's first."""
+
+    wire_name: ClassVar[str] = "CreateWorkItemRequest"
 
     project_id: str
     title: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -59,6 +59,8 @@ class Project(Record, frozen=True):
 
 class CreateProject(Record, frozen=True):
     """Wire record `CreateProjectRequest`. `workflow_id` names a workflow template; there is one, `default`."""
+
+    wire_name: ClassVar[str] = "CreateProjectRequest"
 
     root_dir: str
     name: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -36,6 +36,8 @@ class Question(Record, frozen=True):
 class AskQuestion(Record, frozen=True):
     """Wire record `AskQuestionRequest`; the work item may be left to the run."""
 
+    wire_name: ClassVar[str] = "AskQuestionRequest"
+
     prompt: str
     work_item_id: str = ""
     run_id: str = ""
@@ -45,6 +47,8 @@ class AskQuestion(Record, frozen=True):
 
 
 class AnswerQuestion(Record, frozen=True):
+    wire_name: ClassVar[str] = "AnswerQuestionRequest"
+
     answer: str
     actor: str | None = None
 

@@ -6,7 +6,7 @@ record that appends to the history; a run that has ended refuses every further s
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import msgspec
 
@@ -42,6 +42,8 @@ class Run(Record, frozen=True):
     `exit_code` is that of the terminal, -1 when nobody knows it.
     """
 
+    wire_name: ClassVar[str] = "WorkItemRun"
+
     id: str
     work_item_id: str
     project_id: str
@@ -69,6 +71,8 @@ class Run(Record, frozen=True):
 class StartRun(Record, frozen=True):
     """Wire record `StartWorkItemRunRequest`. With `launch` false the run waits in the queue."""
 
+    wire_name: ClassVar[str] = "StartWorkItemRunRequest"
+
     work_item_id: str
     preset: str = ""
     prompt_template_id: str = ""
@@ -82,6 +86,8 @@ class StartRun(Record, frozen=True):
 
 class LaunchRun(Record, frozen=True):
     """Wire record `LaunchWorkItemRunRequest`; what is left out is what the run was queued with."""
+
+    wire_name: ClassVar[str] = "LaunchWorkItemRunRequest"
 
     agent_profile_id: str = ""
     system_prompt: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 
@@ -51,6 +51,8 @@ class Session(Record, frozen=True):
 
 class CreateSession(Record, frozen=True):
     """Wire record `CreateSessionRequest`; the name defaults to the last part of the root directory."""
+
+    wire_name: ClassVar[str] = "CreateSessionRequest"
 
     root_dir: str
     name: str = ""

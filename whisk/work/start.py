@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from whisk.errors import InvalidError
 from whisk.values import Record, check_text
 
@@ -13,6 +15,8 @@ MAX_ARGUMENT = 131_071
 
 class AgentBridgeOptions(Record, frozen=True):
     """Wire record `StartPTYAgentBridgeOptions`: whether the child's hooks may wait for a person's decision."""
+
+    wire_name: ClassVar[str] = "StartPTYAgentBridgeOptions"
 
     enabled: bool
     provider: str = ""

@@ -74,8 +74,8 @@ def _label(text: str) -> tuple[str, str]:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/actors", list_actors, "List the actors", query=ActorFilter, reply=list[ActorInfo]),
-    Route("GET", "/v1/actors/{name}", show_actor, "Show one actor", reply=ActorInfo),
+    Route("GET", "/v1/actors", list_actors, "List the actors", query=ActorFilter, reply=list[ActorInfo], operation="listActors"),
+    Route("GET", "/v1/actors/{name}", show_actor, "Show one actor", reply=ActorInfo, operation="getActor"),
     Route(
         "POST",
         "/v1/actors/{name}/restart",
@@ -83,10 +83,12 @@ ROUTES: tuple[Route, ...] = (
         "Restart an actor from storage",
         body=Nothing,
         reply=ActorInfo,
+        operation="restartActor",
     ),
-    Route("POST", "/v1/actors/{name}/stop", stop_actor, "Stop an actor", body=Nothing, reply=ActorInfo),
+    Route("POST", "/v1/actors/{name}/stop", stop_actor, "Stop an actor", body=Nothing, reply=ActorInfo, operation="stopActor"),
     Route(
-        "GET", "/v1/dead-letters", list_dead_letters, "List messages that no actor took", reply=tuple[DeadLetter, ...]
+        "GET", "/v1/dead-letters", list_dead_letters, "List messages that no actor took", reply=tuple[DeadLetter, ...],
+        operation="listDeadLetters",
     ),
     Route(
         "POST",
@@ -95,5 +97,6 @@ ROUTES: tuple[Route, ...] = (
         "Send a dead letter again",
         body=Nothing,
         reply=DeadLetter,
+        operation="replayDeadLetter",
     ),
 )

@@ -138,6 +138,7 @@ ROUTES: tuple[Route, ...] = (
         reply=Stream,
         body_limit=RELAY_LIMIT,
         stream=True,
+        operation="relayHook",
     ),
     Route(
         "POST",
@@ -147,5 +148,6 @@ ROUTES: tuple[Route, ...] = (
         body=AgentBridgeHookRequest,
         reply=AgentBridgeHookResponse,
         body_limit=RELAY_LIMIT,
+        operation="agentBridgeHook",
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -43,6 +43,8 @@ class RuntimeEvent(Record, frozen=True):
 
 class NextEvent(Record, frozen=True):
     """Wire record `NextEventResponse`. After `missed` a client reads everything again."""
+
+    wire_name: ClassVar[str] = "NextEventResponse"
 
     event: RuntimeEvent
     missed: bool
@@ -95,6 +97,6 @@ def _runtime(event: Event) -> RuntimeEvent:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/events/next", next_event, "Wait for the next event", query=NextEventQuery, reply=NextEvent),
-    Route("GET", "/v1/events", stream_events, "Follow events (SSE)", query=StreamQuery, reply=Stream, stream=True),
+    Route("GET", "/v1/events/next", next_event, "Wait for the next event", query=NextEventQuery, reply=NextEvent, operation="nextEvent"),
+    Route("GET", "/v1/events", stream_events, "Follow events (SSE)", query=StreamQuery, reply=Stream, stream=True, operation="streamEvents"),
 )

@@ -24,7 +24,7 @@ def complete_gate(api: Api, request: Request[CompleteGate, None]) -> GateReport:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/gate-reports", list_gates, "List gates", query=GateFilter, reply=list[GateReport]),
+    Route("GET", "/v1/gate-reports", list_gates, "List gates", query=GateFilter, reply=list[GateReport], operation="listGateReports"),
     Route(
         "POST",
         "/v1/gate-reports/{gate_id}/complete",
@@ -32,5 +32,6 @@ ROUTES: tuple[Route, ...] = (
         "Pass, fail or override a gate; for people only",
         body=CompleteGate,
         reply=GateReport,
+        operation="completeGate",
     ),
 )

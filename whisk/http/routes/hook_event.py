@@ -76,6 +76,7 @@ ROUTES: tuple[Route, ...] = (
         reply=AgentBridgeEvent,
         status=201,
         body_limit=RELAY_LIMIT,
+        operation="recordAgentHookEvent",
     ),
     Route(
         "GET",
@@ -84,10 +85,12 @@ ROUTES: tuple[Route, ...] = (
         "List the hook log",
         query=HookEventFilter,
         reply=list[AgentBridgeEvent],
+        operation="listAgentBridgeEvents",
     ),
     Route(
-        "POST", "/v1/agent-bridge-events/{event_id}/read", read_event, "Mark a log entry read", reply=AgentBridgeEvent
+        "POST", "/v1/agent-bridge-events/{event_id}/read", read_event, "Mark a log entry read", reply=AgentBridgeEvent,
+        operation="markAgentBridgeEventRead",
     ),
-    Route("GET", "/v1/agent-hook-log", show_log, "Show where the hook log is and its size", reply=AgentHookLogStatus),
-    Route("POST", "/v1/agent-hook-log/clear", clear_log, "Empty the hook log", reply=AgentHookLogStatus),
+    Route("GET", "/v1/agent-hook-log", show_log, "Show where the hook log is and its size", reply=AgentHookLogStatus, operation="getAgentHookLogStatus"),
+    Route("POST", "/v1/agent-hook-log/clear", clear_log, "Empty the hook log", reply=AgentHookLogStatus, operation="clearAgentHookLog"),
 )

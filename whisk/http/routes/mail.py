@@ -196,8 +196,8 @@ def _post_office(api: Api) -> PostOfficeHandle:
 _ID = "/v1/mail/{mail_id}"
 
 ROUTES: tuple[Route, ...] = (
-    Route("POST", "/v1/mail", send_mail, "Send a message", body=SendMailRequest, reply=MailMessage, status=201),
-    Route("GET", "/v1/mail", list_mail, "List messages, newest first", query=MailQuery, reply=list[MailMessage]),
+    Route("POST", "/v1/mail", send_mail, "Send a message", body=SendMailRequest, reply=MailMessage, status=201, operation="sendMail"),
+    Route("GET", "/v1/mail", list_mail, "List messages, newest first", query=MailQuery, reply=list[MailMessage], operation="listMail"),
     Route(
         "GET",
         "/v1/mail/next",
@@ -205,6 +205,7 @@ ROUTES: tuple[Route, ...] = (
         "Take, claim or look at the oldest unread message, waiting for one if asked",
         query=NextMailQuery,
         reply=NextMailResponse,
+        operation="nextMail",
     ),
     Route(
         "GET",
@@ -213,9 +214,10 @@ ROUTES: tuple[Route, ...] = (
         "Search subjects and bodies, newest first",
         query=MailSearchQuery,
         reply=list[MailMessage],
+        operation="searchMail",
     ),
-    Route("GET", _ID, get_mail, "Show a message", reply=MailMessage),
-    Route("GET", f"{_ID}/thread", show_thread, "Show a whole conversation, its root first", reply=list[MailMessage]),
+    Route("GET", _ID, get_mail, "Show a message", reply=MailMessage, operation="getMail"),
+    Route("GET", f"{_ID}/thread", show_thread, "Show a whole conversation, its root first", reply=list[MailMessage], operation="getMailThread"),
     Route(
         "POST",
         f"{_ID}/read",
@@ -223,6 +225,7 @@ ROUTES: tuple[Route, ...] = (
         "Mark a message read, or confirm a claim on it",
         body=MarkMailReadRequest,
         reply=MailMessage,
+        operation="markMailRead",
     ),
     Route(
         "POST",
@@ -232,5 +235,6 @@ ROUTES: tuple[Route, ...] = (
         body=ReplyMailRequest,
         reply=MailMessage,
         status=201,
+        operation="replyMail",
     ),
 )

@@ -22,7 +22,7 @@ def remove_policy(api: Api, request: Request[None, None]) -> Policy:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/policies", list_policies, "List policies, the oldest first", reply=list[Policy]),
-    Route("POST", "/v1/policies", add_policy, "Add a policy", body=PolicyDraft, reply=Policy, status=201),
-    Route("DELETE", "/v1/policies/{policy_id}", remove_policy, "Remove a policy", reply=Policy),
+    Route("GET", "/v1/policies", list_policies, "List policies, the oldest first", reply=list[Policy], operation="listPolicies"),
+    Route("POST", "/v1/policies", add_policy, "Add a policy", body=PolicyDraft, reply=Policy, status=201, operation="addPolicy"),
+    Route("DELETE", "/v1/policies/{policy_id}", remove_policy, "Remove a policy", reply=Policy, operation="removePolicy"),
 )

@@ -34,6 +34,7 @@ ROUTES = (
         list_profiles,
         "List the agents that can be started, and which are installed",
         reply=list[AgentProfile],
+        operation="listAgentProfiles",
     ),
-    Route("GET", "/v1/agents/detected", list_detected, "List the agents found here", reply=list[DetectedAgent]),
+    Route("GET", "/v1/agents/detected", list_detected, "List the agents found here", reply=list[DetectedAgent], operation="listDetectedAgents"),
 )

@@ -35,13 +35,14 @@ def _detail(db: Database, project_id: str) -> ProjectDetail:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/projects", list_projects, "List projects", reply=list[Project]),
-    Route("POST", "/v1/projects", create_project, "Create a project", body=CreateProject, reply=Project, status=201),
+    Route("GET", "/v1/projects", list_projects, "List projects", reply=list[Project], operation="listProjects"),
+    Route("POST", "/v1/projects", create_project, "Create a project", body=CreateProject, reply=Project, status=201, operation="createProject"),
     Route(
         "GET",
         "/v1/projects/{project_id}/detail",
         show_project,
         "Show a project with its work items, sessions and runs",
         reply=ProjectDetail,
+        operation="getProjectDetail",
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated, ClassVar, get_args
 
 import msgspec
 
@@ -29,6 +29,8 @@ class PromptFilter(Record, frozen=True):
 
 
 class ResolveApproval(Record, frozen=True):
+    wire_name: ClassVar[str] = "ResolveAgentBridgeApprovalRequest"
+
     action: Action
     reason: str = ""
     actor: str = ""
@@ -99,8 +101,8 @@ def _past(found: BridgeRequest) -> WhiskError:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/agent-prompts", list_prompts, "List prompts", query=PromptFilter, reply=list[AgentPrompt]),
-    Route("GET", "/v1/agent-prompts/{prompt_id}", show_prompt, "Show a prompt", reply=AgentPrompt),
+    Route("GET", "/v1/agent-prompts", list_prompts, "List prompts", query=PromptFilter, reply=list[AgentPrompt], operation="listAgentPrompts"),
+    Route("GET", "/v1/agent-prompts/{prompt_id}", show_prompt, "Show a prompt", reply=AgentPrompt, operation="getAgentPrompt"),
     Route(
         "POST",
         "/v1/agent-prompts/{prompt_id}/resolve",
@@ -109,6 +111,7 @@ ROUTES: tuple[Route, ...] = (
         body=Resolution,
         reply=AgentPrompt,
         body_limit=_ANSWER_LIMIT,
+        operation="resolveAgentPrompt",
     ),
     Route(
         "POST",
@@ -117,6 +120,7 @@ ROUTES: tuple[Route, ...] = (
         "Let the agent ask in its own window",
         body=Resolution,
         reply=AgentPrompt,
+        operation="releaseAgentPrompt",
     ),
     Route(
         "GET",
@@ -125,6 +129,7 @@ ROUTES: tuple[Route, ...] = (
         "List approvals",
         query=PromptFilter,
         reply=list[AgentBridgeApproval],
+        operation="listAgentBridgeApprovals",
     ),
     Route(
         "POST",
@@ -133,5 +138,6 @@ ROUTES: tuple[Route, ...] = (
         "Allow or deny an approval",
         body=ResolveApproval,
         reply=AgentBridgeApproval,
+        operation="resolveAgentBridgeApproval",
     ),
 )

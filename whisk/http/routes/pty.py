@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -33,11 +33,15 @@ _END = 2**62
 class WritePty(Record, frozen=True):
     """`data` is text as a person types it: one line end at its very end is the Enter key. `data_base64` is bytes."""
 
+    wire_name: ClassVar[str] = "WritePTYRequest"
+
     data: str | None = None
     data_base64: str | None = None
 
 
 class ResizePty(Record, frozen=True):
+    wire_name: ClassVar[str] = "ResizePTYRequest"
+
     cols: int
     rows: int
 
@@ -78,6 +82,8 @@ class ExpectPty(Record, frozen=True):
     """Wait for the first of `patterns` (regular expressions, or plain text with `exact`) behind `from`, or behind the
     end when `from` is not given.
     """
+
+    wire_name: ClassVar[str] = "ExpectPTYRequest"
 
     patterns: tuple[str, ...]
     timeout_ms: int = 30_000
@@ -213,12 +219,12 @@ def _bytes(text: str) -> bytes:
 _ONE = "/v1/ptys/{pty_id}"
 
 ROUTES = (
-    Route("GET", "/v1/ptys", list_ptys, "List terminals, oldest first", reply=list[PtyInfo]),
-    Route("GET", _ONE, show_pty, "Show one terminal", reply=PtyInfo),
-    Route("DELETE", _ONE, delete_pty, "Delete a terminal that has ended, and its output", status=204),
-    Route("POST", f"{_ONE}/write", write_pty, "Type into a terminal", body=WritePty, status=204),
-    Route("POST", f"{_ONE}/resize", resize_pty, "Change the size of a terminal", body=ResizePty, status=204),
-    Route("POST", f"{_ONE}/kill", kill_pty, "End everything that runs in a terminal", reply=KilledPty),
+    Route("GET", "/v1/ptys", list_ptys, "List terminals, oldest first", reply=list[PtyInfo], operation="listPTYs"),
+    Route("GET", _ONE, show_pty, "Show one terminal", reply=PtyInfo, operation="getPTY"),
+    Route("DELETE", _ONE, delete_pty, "Delete a terminal that has ended, and its output", status=204, operation="deletePTY"),
+    Route("POST", f"{_ONE}/write", write_pty, "Type into a terminal", body=WritePty, status=204, operation="writePTY"),
+    Route("POST", f"{_ONE}/resize", resize_pty, "Change the size of a terminal", body=ResizePty, status=204, operation="resizePTY"),
+    Route("POST", f"{_ONE}/kill", kill_pty, "End everything that runs in a terminal", reply=KilledPty, operation="killPTY"),
     Route(
         "GET",
         f"{_ONE}/output",
@@ -226,6 +232,7 @@ ROUTES = (
         "Read what a terminal has shown, from any byte",
         query=OutputQuery,
         reply=OutputSnapshot,
+        operation="getPTYOutput",
     ),
     Route(
         "POST",
@@ -234,6 +241,7 @@ ROUTES = (
         "Wait until a pattern shows in a terminal",
         body=ExpectPty,
         reply=Expectation,
+        operation="expectPTY",
     ),
     Route(
         "GET",
@@ -243,5 +251,6 @@ ROUTES = (
         query=AttachQuery,
         token_in_query=True,
         stream=True,
+        operation="attachPTY",
     ),
 )

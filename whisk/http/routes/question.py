@@ -62,8 +62,8 @@ def await_answer(api: Api, request: Request[None, AnswerWait]) -> Question:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/questions", list_questions, "List questions", query=QuestionFilter, reply=list[Question]),
-    Route("POST", "/v1/questions", ask_question, "Ask a question", body=AskQuestion, reply=Question, status=201),
+    Route("GET", "/v1/questions", list_questions, "List questions", query=QuestionFilter, reply=list[Question], operation="listQuestions"),
+    Route("POST", "/v1/questions", ask_question, "Ask a question", body=AskQuestion, reply=Question, status=201, operation="askQuestion"),
     Route(
         "POST",
         "/v1/questions/{question_id}/answer",
@@ -71,6 +71,7 @@ ROUTES: tuple[Route, ...] = (
         "Answer a question; the first answer stands",
         body=AnswerQuestion,
         reply=Question,
+        operation="answerQuestion",
     ),
     Route(
         "GET",
@@ -79,5 +80,6 @@ ROUTES: tuple[Route, ...] = (
         "Wait for the answer to a question",
         query=AnswerWait,
         reply=Question,
+        operation="awaitAnswer",
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from whisk.actors.future import get
 from whisk.actors.work_item import LAUNCH_SECONDS
 from whisk.http.api import Api
@@ -16,6 +18,8 @@ class RunFilter(Record, frozen=True):
 
 
 class CancelRun(Record, frozen=True):
+    wire_name: ClassVar[str] = "CancelWorkItemRunRequest"
+
     actor: str | None = None
 
 
@@ -39,8 +43,8 @@ def cancel_run(api: Api, request: Request[CancelRun, None]) -> Run:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/work-item-runs", list_runs, "List runs", query=RunFilter, reply=list[Run]),
-    Route("POST", "/v1/work-item-runs", start_run, "Start a run", body=StartRun, reply=Run, status=201),
-    Route("POST", "/v1/work-item-runs/{run_id}/launch", launch_run, "Launch a queued run", body=LaunchRun, reply=Run),
-    Route("POST", "/v1/work-item-runs/{run_id}/cancel", cancel_run, "Cancel a run", body=CancelRun, reply=Run),
+    Route("GET", "/v1/work-item-runs", list_runs, "List runs", query=RunFilter, reply=list[Run], operation="listWorkItemRuns"),
+    Route("POST", "/v1/work-item-runs", start_run, "Start a run", body=StartRun, reply=Run, status=201, operation="startWorkItemRun"),
+    Route("POST", "/v1/work-item-runs/{run_id}/launch", launch_run, "Launch a queued run", body=LaunchRun, reply=Run, operation="launchWorkItemRun"),
+    Route("POST", "/v1/work-item-runs/{run_id}/cancel", cancel_run, "Cancel a run", body=CancelRun, reply=Run, operation="cancelWorkItemRun"),
 )

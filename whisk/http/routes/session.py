@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from whisk.actors.session import START_SECONDS, SessionHandle
 from whisk.actors.session_book import CLOSE_SECONDS
@@ -24,6 +24,8 @@ from whisk.work.start import LaunchContext, StartPtyOptions
 class SplitPane(Record, frozen=True):
     """`SplitPaneRequest`; ids that the path has too are ignored in the body."""
 
+    wire_name: ClassVar[str] = "SplitPaneRequest"
+
     target_pane_id: str
     window_id: str = ""
     direction: str = ""
@@ -31,18 +33,26 @@ class SplitPane(Record, frozen=True):
 
 
 class StartPanePty(Record, frozen=True):
+    wire_name: ClassVar[str] = "StartPanePTYRequest"
+
     options: StartPtyOptions = StartPtyOptions()
 
 
 class SetRootDir(Record, frozen=True):
+    wire_name: ClassVar[str] = "SetSessionRootDirRequest"
+
     root_dir: str
 
 
 class SetWorkingDir(Record, frozen=True):
+    wire_name: ClassVar[str] = "SetPaneWorkingDirRequest"
+
     working_dir: str
 
 
 class SetProject(Record, frozen=True):
+    wire_name: ClassVar[str] = "SetSessionProjectRequest"
+
     project_id: str = ""
 
 
@@ -106,7 +116,7 @@ _PANE = _ONE + "/panes/{pane_id}"
 _IN_WINDOW = _ONE + "/windows/{window_id}/panes/{pane_id}"
 
 ROUTES = (
-    Route("GET", "/v1/sessions", list_sessions, "List sessions, oldest first", reply=list[Session]),
+    Route("GET", "/v1/sessions", list_sessions, "List sessions, oldest first", reply=list[Session], operation="listSessions"),
     Route(
         "POST",
         "/v1/sessions",
@@ -115,6 +125,7 @@ ROUTES = (
         body=CreateSession,
         reply=CreatedSession,
         status=201,
+        operation="createSession",
     ),
     Route(
         "DELETE",
@@ -122,8 +133,9 @@ ROUTES = (
         close_session,
         "End a session; the sessions that are left",
         reply=list[Session],
+        operation="closeSession",
     ),
-    Route("POST", f"{_ONE}/split", split_pane, "Split a pane", body=SplitPane, reply=SplitPaneResult),
+    Route("POST", f"{_ONE}/split", split_pane, "Split a pane", body=SplitPane, reply=SplitPaneResult, operation="splitPane"),
     Route(
         "POST",
         f"{_PANE}/start-pty",
@@ -132,6 +144,7 @@ ROUTES = (
         body=StartPanePty,
         reply=StartedPanePty,
         status=201,
+        operation="startPanePTY",
     ),
     Route(
         "POST",
@@ -141,10 +154,11 @@ ROUTES = (
         body=StartPanePty,
         reply=RestartedPanePty,
         status=201,
+        operation="restartPanePTY",
     ),
-    Route("POST", f"{_PANE}/detach-pty", detach_pty, "Empty a pane; its terminal runs on", reply=DetachedPanePty),
-    Route("POST", f"{_IN_WINDOW}/close", close_pane, "Close a pane and end what runs in it", reply=Session),
-    Route("POST", f"{_ONE}/set-root-dir", set_root_dir, "Move a session", body=SetRootDir, reply=Session),
+    Route("POST", f"{_PANE}/detach-pty", detach_pty, "Empty a pane; its terminal runs on", reply=DetachedPanePty, operation="detachPanePTY"),
+    Route("POST", f"{_IN_WINDOW}/close", close_pane, "Close a pane and end what runs in it", reply=Session, operation="closePane"),
+    Route("POST", f"{_ONE}/set-root-dir", set_root_dir, "Move a session", body=SetRootDir, reply=Session, operation="setSessionRootDir"),
     Route(
         "POST",
         f"{_PANE}/set-working-dir",
@@ -152,6 +166,7 @@ ROUTES = (
         "Move a pane in which nothing runs",
         body=SetWorkingDir,
         reply=Session,
+        operation="setPaneWorkingDir",
     ),
     Route(
         "POST",
@@ -160,5 +175,6 @@ ROUTES = (
         "Assign a session to a project, or with an empty id to none",
         body=SetProject,
         reply=Session,
+        operation="setSessionProject",
     ),
 )

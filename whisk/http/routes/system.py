@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from whisk import PROTOCOL_VERSION
 from whisk.actors.clearing import clear
 from whisk.http.api import Api
@@ -17,6 +19,8 @@ class Health(Record, frozen=True):
 class Compatibility(Record, frozen=True):
     """Wire record `CompatibilityResponse`; `api_version` is the old name of the same number."""
 
+    wire_name: ClassVar[str] = "CompatibilityResponse"
+
     api_version: int
     protocol_version: int
     supported_previous_protocol_versions: tuple[int, ...]
@@ -26,11 +30,13 @@ class Compatibility(Record, frozen=True):
 
 
 class Shutdown(Record, frozen=True):
+    wire_name: ClassVar[str] = "ShutdownRequest"
+
     kill_ptys: bool = False
 
 
 class ClearDaemon(Record, frozen=True):
-    pass
+    wire_name: ClassVar[str] = "ClearDaemonRequest"
 
 
 def health(_api: Api, _request: Request[None, None]) -> Health:
@@ -57,9 +63,9 @@ def clear_daemon(api: Api, _request: Request[ClearDaemon, None]) -> Cleared:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/health", health, "Say that whiskd is up", reply=Health, auth="none"),
-    Route("GET", "/v1/compat", compat, "Say which version of the wire whiskd speaks", reply=Compatibility),
-    Route("POST", "/v1/shutdown", shutdown, "Stop whiskd; terminals go on unless killPtys", body=Shutdown, status=204),
+    Route("GET", "/v1/health", health, "Say that whiskd is up", reply=Health, auth="none", operation="getHealth"),
+    Route("GET", "/v1/compat", compat, "Say which version of the wire whiskd speaks", reply=Compatibility, operation="getCompatibility"),
+    Route("POST", "/v1/shutdown", shutdown, "Stop whiskd; terminals go on unless killPtys", body=Shutdown, status=204, operation="shutdownDaemon"),
     Route(
         "POST",
         "/v1/daemon/clear",
@@ -67,5 +73,6 @@ ROUTES: tuple[Route, ...] = (
         "End all terminals and delete sessions, work and mail",
         body=ClearDaemon,
         reply=Cleared,
+        operation="clearDaemon",
     ),
 )

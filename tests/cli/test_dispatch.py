@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,10 +25,19 @@ def whisk(*arguments: str, home: Path | None = None, **env: str) -> subprocess.C
 
 
 @pytest.mark.parametrize("arguments", [[], ["help"], ["-h"], ["--help"]])
-def test_the_list_names_every_command(arguments: list[str]) -> None:
+def test_the_list_names_every_noun_with_its_verbs(arguments: list[str]) -> None:
     done = whisk(*arguments)
     assert done.returncode == 0
-    assert all(f"  {words} " in done.stdout for words in registry.COMMANDS)
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    text = " ".join(done.stdout.split())
+    for words in registry.COMMANDS:
+        noun, _, verb = words.rpartition(" ")
+        shown = rf" {noun} ([a-z-]+, )*{verb}\b" if noun else rf" {words} {re.escape(registry.COMMANDS[words].summary)}"
+        assert re.search(shown, text) or noun in registry.COMMANDS, words
+
+
+def test_a_list_in_a_pipe_ends_with_where_to_go_on() -> None:
+    assert "`whisk help <noun>`" in whisk("help").stdout
 
 
 @pytest.mark.parametrize("arguments", [["help", "session", "pty"], ["session", "pty", "-h"]])

@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import re
 import shlex
+from typing import get_args
 
+import msgspec
 import pytest
 
 from whisk.cli import dispatch, registry
+from whisk.cli.candidate_source import SOURCES
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.option import known_options
 from whisk.cli.output import Output
+from whisk.http.table import all_routes
 
 ENV = {"WHISK_PTY_ID": "pty_1", "WHISK_RUN_ID": "run_1", "WHISK_SESSION_ID": "sess_1", "WHISK_WORK_ITEM_ID": "item_1"}
 ALIASES = {"mail next": "mail check"}
@@ -67,9 +71,22 @@ def test_the_summary_is_one_short_line(words: str) -> None:
     summary = registry.COMMANDS[words].summary
     assert summary[0].islower() or summary.split()[0] == "JSON"
     assert not summary.endswith(".")
-    widest = max(len(name) for name in registry.COMMANDS)
-    assert len(f"  {'':<{widest}}  {summary}") <= 80, "`whisk help` would not fit a small window"
+    widest = max(len(name) for name in registry.below(words.split()[0]))
+    assert len(f"  {'':<{widest}}  {summary}") <= 80, "`whisk help <noun>` would not fit a small window"
 
 
 def test_every_section_of_the_help_has_something_in_it(words: str) -> None:
     assert not re.search(r"^[A-Z][a-z ]+:\n\s*\n", dispatch.load(words).text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("noun", sorted(SOURCES))
+def test_ids_are_completed_from_a_list_that_there_is(noun: str) -> None:
+    source = SOURCES[noun]
+    route = next(route for route in all_routes() if (route.method, route.path) == ("GET", source.path))
+    (kind,) = get_args(route.reply)
+    fields = {field.encode_name for field in msgspec.structs.fields(kind)}
+    assert {source.id, *source.about} <= fields
+    names = (
+        {field.encode_name for field in msgspec.structs.fields(route.query)} if source.query and route.query else set()
+    )
+    assert {name for name, _ in source.query} <= names

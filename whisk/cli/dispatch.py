@@ -138,22 +138,45 @@ def _help(context: Context, words: list[str]) -> int:
 
 
 def _list(context: Context, noun: str) -> int:
-    """The commands below `noun` with one line each."""
+    """The commands below `noun` with one line each; without a noun the nouns with their verbs."""
     out = context.out
     if not noun:
         out.line("whisk: one local daemon for people who run several coding agents at once\n")
         out.line("Usage: whisk <command> [options]\n")
+        for line in _overview(out.columns or 80):
+            out.line(line)
+        out.line("\n`whisk help <noun>` says what each does; `whisk help <command>` has options and")
+        out.line("an example.")
+        return OK
     names = registry.below(noun)
     wide = max(len(name) for name in names) + 2
-    group = ""
     for name in names:
-        # A blank line between nouns makes a list of fifty readable.
-        if group and name.split()[0] != group and not noun:
-            out.line()
-        group = name.split()[0]
         out.line(f"  {name:<{wide}}{registry.COMMANDS[name].summary}")
     out.line("\n`whisk help <command>` shows options and an example; -json and --json are the same.")
     return OK
+
+
+def _overview(columns: int) -> list[str]:
+    """A hundred commands are too many to read: one line a noun. A command of one word is shown with what it does."""
+    import textwrap
+
+    verbs: dict[str, list[str]] = {}
+    for name in registry.COMMANDS:
+        noun, _, verb = name.rpartition(" ")
+        if noun not in registry.COMMANDS:
+            verbs.setdefault(noun or name, []).append(verb if noun else registry.COMMANDS[name].summary)
+    wide = max(map(len, verbs)) + 4
+    lines: list[str] = []
+    for noun, words in verbs.items():
+        lead = f"  {noun}".ljust(wide)
+        lines += textwrap.wrap(
+            ", ".join(words),
+            max(columns, wide + 20),
+            initial_indent=lead,
+            subsequent_indent=" " * wide,
+            break_on_hyphens=False,
+        )
+    return lines
 
 
 def _no_command(context: Context, arguments: list[str]) -> int:

@@ -75,6 +75,8 @@ _TABLE: dict[str, tuple[str, str]] = {
     "actor restart": ("actor:RESTART", "restart an actor from storage"),
     "actor stop": ("actor:STOP", "stop an actor"),
     "actor dead-letters": ("actor:DEAD_LETTERS", "list messages that no actor took; -replay sends one again"),
+    "completion": ("completion:SCRIPT", "print the completion script for bash, zsh or fish"),
+    "completion candidates": ("completion:CANDIDATES", "called by the completion scripts"),
     "version": ("version:VERSION", "print whisk's version"),
 }
 

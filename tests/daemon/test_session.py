@@ -212,3 +212,20 @@ def test_a_long_command_is_typed_whole_or_not_at_all(shared_daemon: Whiskd, root
     before = shared_daemon.json("session", "list")
     assert json.loads(create(5000, check=1).stderr)["code"] == "too_large"
     assert shared_daemon.json("session", "list") == before
+
+
+def test_what_a_terminal_said_is_remembered_behind_its_session(shared_daemon: Whiskd, root: Path) -> None:
+    session, pty = shell(shared_daemon, root, "printf '\\033[1mb\\303\\251\\033[0m\\n'; exit 3")
+    shared_daemon.cli("session", "pty", "tail", "-from", "0", pty, check=0)
+    shared_daemon.cli("session", "close", session, check=0)
+    listed = shared_daemon.cli("pty", "history", "list", "-session", session, check=0).stdout.splitlines()
+    assert listed[0].split() == ["ID", "STATUS", "EXIT", "STARTED", "COMMAND"]
+    assert listed[1].split()[:3] == [pty, "exited", "3"]
+    assert shared_daemon.json("pty", "history", "list", "-limit", "1")[0]["ptyId"] == pty
+    raw = b"\x1b[1mb\xc3\xa9\x1b[0m\r\n"
+    assert shared_daemon.cli("pty", "history", "show", pty, check=0).stdout.encode() == raw
+    assert shared_daemon.cli("pty", "history", "show", pty, "-plain", check=0).stdout == "b\u00e9\n"
+    part = shared_daemon.json("pty", "history", "show", "-from", "4", "-limit", "2", pty)
+    assert (part["output"], part["offset"], part["end"]) == ("b", 6, len(raw))
+    assert "not found" in shared_daemon.cli("pty", "history", "show", "pty_x", check=1).stderr
+    assert shared_daemon.cli("pty", "history", "show", pty, "-plain", "-json", check=2).stderr

@@ -142,6 +142,13 @@ def test_output_is_read_from_any_offset(call: Caller, desk: SessionDesk) -> None
     assert "terminalSnapshot" not in whole
 
 
+def test_the_texts_of_pieces_join_although_a_character_was_split(call: Caller, desk: SessionDesk) -> None:
+    pty_id = made(call, desk, "printf 'h\\303\\251\\342\\202'; read x")["ptyId"]
+    expect(call, pty_id, "h")
+    parts = [call("GET", f"/v1/ptys/{pty_id}/output?from={at}&limit=1").json["output"] for at in range(5)]
+    assert parts == ["h", "", "é", "", ""]
+
+
 def test_output_comes_with_the_screen_when_asked(call: Caller, desk: SessionDesk) -> None:
     pty_id = made(call, desk, "printf '\\033[1mbold'; read x")["ptyId"]
     expect(call, pty_id, "bold")

@@ -148,3 +148,18 @@ def test_a_transcript_reads_like_the_tail_of_all_that_was_written(
     assert data == whole[offset : offset + size]
     assert skipped == max(0, offset - max(at, 0))
     transcript.remove()
+
+
+def test_contents_join_what_lies_on_both_sides_of_a_hole_and_say_how_much_is_missing(folder: Path) -> None:
+    transcript = write(folder, b"before", limit=1600)
+    transcript.append(10, b"behind it")
+    assert transcript.contents() == (0, b"beforebehind it", 19, 4)
+    assert transcript.contents(3) == (3, b"orebehind it", 19, 4)
+    assert transcript.contents(3, 5) == (3, b"orebe", 12, 4)
+    assert transcript.contents(12) == (12, b"hind it", 19, 0)
+    assert transcript.contents(99) == (19, b"", 19, 0)
+    transcript.close()
+
+
+def test_contents_of_nothing_are_nothing(folder: Path) -> None:
+    assert Transcript(folder).contents() == (0, b"", 0, 0)

@@ -16,7 +16,8 @@ from whisk.errors import WhiskError
 from whisk.ids import new_id
 from whisk.storage import session as storage
 from whisk.storage import terminal as terminal_storage
-from whisk.terminal.pty import PtyInfo, info
+from whisk.storage.transcript import Transcript
+from whisk.terminal.pty import PtyInfo, PtyRecord, info
 from whisk.work.order import place_order
 from whisk.work.session import CreatedSession, CreateSession, Session, new_session
 from whisk.work.start import LaunchContext
@@ -133,6 +134,15 @@ class SessionBook:
             get_if_exists=True,
             handle=PtyHandle,
         )
+
+    def history(self, limit: int, session_id: str | None = None) -> list[PtyRecord]:
+        """The newest terminals that are remembered, oldest first, those of sessions that are closed too."""
+        return self.services.store.read(lambda db: terminal_storage.select_newest(db, limit, session_id))
+
+    def transcript(self, pty_id: str) -> tuple[PtyRecord, Transcript]:
+        """A terminal, whether it runs or not, and what is on disk of its output: reading that wakes no actor."""
+        record = self.services.store.read(lambda db: terminal_storage.get(db, pty_id))
+        return record, offload(Transcript, self.services.ptys.transcripts / pty_id)
 
     def remove_pty(self, pty_id: str) -> None:
         """Delete a terminal that has ended, its output with it."""

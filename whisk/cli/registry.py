@@ -56,6 +56,8 @@ _TABLE: dict[str, tuple[str, str]] = {
     "session pty resize": ("pty:RESIZE", "change a terminal's size"),
     "session pty attach": ("pty:ATTACH", "use a terminal as if it were this one"),
     "session pty kill": ("pty:KILL", "end a terminal and everything in it"),
+    "pty history list": ("pty_history:LIST", "list the terminals that are remembered, ended ones too"),
+    "pty history show": ("pty_history:SHOW", "print what is kept of a terminal's output"),
     "project list": ("project:LIST", "list projects"),
     "project create": ("project:CREATE", "create a project"),
     "project show": ("project:SHOW", "show one project with its work"),

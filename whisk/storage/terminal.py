@@ -77,6 +77,14 @@ def select(db: Database, session_id: str | None = None, run_id: str | None = Non
     return [decode(doc, PtyRecord) for (doc,) in query.tuples().execute(db)]
 
 
+def select_newest(db: Database, limit: int, session_id: str | None = None) -> list[PtyRecord]:
+    """The `limit` newest, oldest first; of all sessions, or of one."""
+    query = TerminalRow.select(TerminalRow.doc).order_by(TerminalRow.created_at.desc(), TerminalRow.id.desc())
+    if session_id is not None:
+        query = query.where(TerminalRow.session_id == session_id)
+    return [decode(doc, PtyRecord) for (doc,) in query.limit(limit).tuples().execute(db)][::-1]
+
+
 def select_alive(db: Database) -> list[PtyRecord]:
     """Those that were starting or running when last heard of: what a new daemon has to adopt. Oldest first."""
     query = TerminalRow.select(TerminalRow.doc).where(TerminalRow.status.in_(("starting", "running")))

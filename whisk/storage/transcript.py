@@ -10,12 +10,23 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from whisk.terminal.ring import Piece
 
 LIMIT_BYTES = 16 * 1024 * 1024
 _SEGMENTS = 16  # so that deleting the oldest takes away a sixteenth of what is kept
 _SUFFIX = ".raw"
+_PIECE = 1024 * 1024
+
+
+class Contents(NamedTuple):
+    """Bytes from `offset` on; reading goes on at `next`. `skipped` bytes before or among them are not kept."""
+
+    offset: int
+    data: bytes
+    next: int
+    skipped: int
 
 
 class Transcript:
@@ -94,6 +105,20 @@ class Transcript:
             at = piece.offset + len(piece.data)
             if at >= self._end or not piece.data:
                 return piece
+
+    def contents(self, start: int = 0, limit: int | None = None) -> Contents:
+        """All that is kept from `start` on, at most `limit` bytes; both sides of a hole are joined."""
+        parts: list[bytes] = []
+        room = self._end if limit is None else limit
+        piece = self.read(start, min(room, _PIECE))
+        offset, at, skipped = piece.offset, piece.offset, piece.skipped
+        while piece.data:
+            parts.append(piece.data)
+            room -= len(piece.data)
+            at = piece.offset + len(piece.data)
+            piece = self.read(at, min(room, _PIECE))
+            skipped += piece.offset - at if piece.data else 0
+        return Contents(offset, b"".join(parts), at, skipped)
 
     def close(self) -> None:
         if self._fd >= 0:

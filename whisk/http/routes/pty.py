@@ -17,6 +17,7 @@ from whisk.http.websocket import WebSocket
 from whisk.terminal.keys import typed
 from whisk.terminal.pty import Expectation, Output, Process, PtyInfo
 from whisk.terminal.screen import TerminalSnapshot
+from whisk.terminal.text import LOOK_BACK, begins_inside, text_of
 from whisk.values import Record, check_text
 
 OUTPUT_LIMIT = 1024 * 1024
@@ -62,8 +63,9 @@ class OutputQuery(Record, frozen=True):
 
 
 class OutputSnapshot(Record, frozen=True):
-    """`offset` is where to go on reading, `start` where this piece begins, `end` where the output ends for now.
+    """`output` is text, to which a character belongs that ends in this piece; `output_base64` are the bytes.
 
+    `offset` is where to go on reading, `start` where this piece begins, `end` where the output ends for now.
     `skipped` bytes before `start` were asked for and are no longer kept; `ended` says that nothing follows `end`.
     """
 
@@ -141,13 +143,16 @@ def read_output(api: Api, request: Request[None, OutputQuery]) -> OutputSnapshot
     if not output.data and query.wait and not output.ended:
         follow = pty.follow.options(timeout=query.wait + _SLACK).remote(output.next, query.limit, query.wait)
         output = request.wait(follow, None)
+    before = b""
+    if begins_inside(output.data):
+        before = request.wait(pty.read.remote(max(output.offset - LOOK_BACK, 0), min(LOOK_BACK, output.offset)), None).data
     shown = None
     if query.snapshot:
         shown = request.wait(pty.snapshot.options(timeout=_SNAPSHOT_SECONDS).remote(), None)
     return OutputSnapshot(
         pty_id=request.path["pty_id"],
         offset=output.next,
-        output=output.data.decode("utf-8", "replace"),
+        output=text_of(output.data, before=before, final=output.ended and output.next >= output.end),
         output_base64=base64.b64encode(output.data).decode(),
         start=output.offset,
         end=output.end,

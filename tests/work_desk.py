@@ -12,12 +12,14 @@ from whisk.actors.future import get
 from whisk.actors.journal import JournalActor, JournalHandle
 from whisk.actors.pty import PtyServices
 from whisk.actors.pty_host import PtyHostHandle
+from whisk.actors.run import RunHandle
 from whisk.actors.session_book import SessionBook
 from whisk.actors.session_services import SessionServices
 from whisk.actors.system import ActorSystem
 from whisk.actors.work import Work
 from whisk.actors.work_services import WorkServices
 from whisk.clock import Instant
+from whisk.errors import NotFoundError
 from whisk.ids import new_id
 from whisk.profiles.builtin import BUILTIN
 from whisk.storage import item as item_storage
@@ -42,6 +44,8 @@ class Desk:
         self.path = path
         self.changes: list[str] = []
         self.launches: list[tuple[CreateSession, LaunchContext]] = []
+        self.closed: list[str] = []
+        self.stubborn: Exception | None = None
         self.refusal: Exception | None = None
         self.open(system)
 
@@ -50,7 +54,9 @@ class Desk:
         self.store = Store.open(self.path)
         self.journal = system.spawn(JournalActor, self.store, name="journal", handle=JournalHandle)
         self.events = system.spawn(EventsActor, name="events", handle=EventsHandle)
-        services = WorkServices(self.store, self.journal, self.changed, self.launch, lambda: BUILTIN)
+        services = WorkServices(
+            self.store, self.journal, self.changed, self.launch, self.close_session, lambda: BUILTIN
+        )
         self.work = Work(system, services, system.clock, parent="supervisor")
 
     def changed(self, id: str) -> None:
@@ -72,6 +78,19 @@ class Desk:
         self.keep(terminals.run(terminals.new_record(pty_id, spec, self.now), 4711, 0.0, self.now), new=True)
         get(self.journal.write.remote(lambda db: session_storage.insert(db, session, self.now)))
         return CreatedSession(session=session, window_id="win_1", pane_id="pane_1", pty_id=pty_id)
+
+    def close_session(self, session_id: str) -> None:
+        """What closing a session does to the database and to the run that its terminal belongs to."""
+        if self.stubborn is not None:
+            raise self.stubborn
+        for record in self.store.read(lambda db: terminal_storage.select(db, session_id=session_id)):
+            if not record.ended:
+                info = self.end_terminal(record.id, None, killed=True)
+                if (run := self.system.find(f"run:{record.run_id}", handle=RunHandle)) is not None:
+                    run.pty_ended.tell(info)
+        if not get(self.journal.write.remote(lambda db: session_storage.delete(db, session_id))):
+            raise NotFoundError(f"session {session_id} not found", id=session_id)
+        self.closed.append(session_id)
 
     def keep(self, record: PtyRecord, *, new: bool = False) -> None:
         store = terminal_storage.insert if new else terminal_storage.update

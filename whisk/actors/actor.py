@@ -135,6 +135,14 @@ class Actor(pykka.Actor):
         """End normally after the messages that are queued now."""
         self.system.stop(self.name)
 
+    def end(self) -> None:
+        """End normally after the message in hand; whoever is queued is told that the actor ended before it answered.
+
+        Its children must have ended before.
+        """
+        self.system.stop(self.name)
+        self.actor_stopped.set()
+
     # -- hooks ---------------------------------------------------------------------------------------------------
 
     def on_down(self, down: Down) -> None:

@@ -42,7 +42,12 @@ class RunActor(Actor):
         self._services = services
 
     def on_start(self) -> None:
-        self._run, terminal = self._services.store.read(lambda db: _load(db, self._id))
+        try:
+            self._run, terminal = self._services.store.read(lambda db: _load(db, self._id))
+        except NotFoundError:
+            # Asked for while its work item was being deleted.
+            self.end()
+            return
         self._catch_up(terminal)
 
     def describe(self) -> dict[str, Any]:

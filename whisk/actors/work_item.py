@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from peewee import Database
@@ -9,8 +10,10 @@ from peewee import Database
 from whisk.actors.actor import Actor
 from whisk.actors.future import Future, get
 from whisk.actors.handle import Handle, Method
+from whisk.actors.item_end import end_item
 from whisk.actors.run import RunActor, RunHandle
 from whisk.actors.work_services import WorkServices
+from whisk.errors import NotFoundError
 from whisk.ids import new_id
 from whisk.storage import gate as gate_storage
 from whisk.storage import item as item_storage
@@ -19,6 +22,7 @@ from whisk.storage import run as run_storage
 from whisk.storage.project import PROJECTS
 from whisk.work.gate import CompleteGate, GateReport, OpenGate, complete_gate, new_gate
 from whisk.work.item import WorkItem
+from whisk.work.item_change import AttachToItem, BindWorktree, DeleteItem, UpdateItem, attach, bind_worktree, update_item
 from whisk.work.prompt_template import find_template, render
 from whisk.work.question import AnswerQuestion, AskQuestion, Question, answer_question, new_question
 from whisk.work.run import LaunchRun, Run, StartRun, check_preset, new_run
@@ -40,7 +44,12 @@ class WorkItemActor(Actor):
         self._waiting: dict[str, list[Future[Question]]] = {}
 
     def on_start(self) -> None:
-        self._project_id, living = self._services.store.read(lambda db: _load(db, self._id))
+        try:
+            self._project_id, living = self._services.store.read(lambda db: _load(db, self._id))
+        except NotFoundError:
+            # Asked for while it was being deleted.
+            self.end()
+            return
         for run_id in living:
             self.run(run_id)
 
@@ -52,6 +61,26 @@ class WorkItemActor(Actor):
 
     def show(self) -> WorkItem:
         return self._services.store.read(lambda db: item_storage.get(db, self._id))
+
+    def update(self, request: UpdateItem) -> WorkItem:
+        return self._change(lambda item: update_item(item, request, self.clock.now()))
+
+    def attach(self, request: AttachToItem) -> WorkItem:
+        id = new_id("att")
+        return self._change(lambda item: attach(item, request, attachment_id=id, now=self.clock.now()))
+
+    def bind_worktree(self, request: BindWorktree) -> WorkItem:
+        return self._change(lambda item: bind_worktree(item, request, self.clock.now()))
+
+    def delete(self, request: DeleteItem) -> WorkItem:
+        """Close the sessions of its runs that whisk made, then forget the item and all that is about it.
+
+        Blocks this actor meanwhile, so that nothing is started; what is queued after it is refused. Raises refusals
+        of sessions that do not end, and then the item is still there.
+        """
+        gone = end_item(self.system, self._services, self._id, request, self.clock.now())
+        self.end()
+        return gone
 
     def run(self, run_id: str) -> RunHandle:
         """The handle of one of this item's runs, whose actor is started when there is none. It must be in storage."""
@@ -153,6 +182,15 @@ class WorkItemActor(Actor):
         self._services.changed(gate_id)
         return done
 
+    def _change(self, change: Callable[[WorkItem], WorkItem]) -> WorkItem:
+        """Store the changed item, then announce it; a change that returns the very same record stores nothing."""
+        item = self.show()
+        changed = change(item)
+        if changed is not item:
+            self._services.write(lambda db: item_storage.update(db, changed))
+            self._services.changed(self._id)
+        return changed
+
     def _get(self, db: Database) -> WorkItem:
         return item_storage.get(db, self._id)
 
@@ -169,6 +207,10 @@ class WorkItemActor(Actor):
 
 class WorkItemHandle(Handle):
     show: Method[[], WorkItem]
+    update: Method[[UpdateItem], WorkItem]
+    attach: Method[[AttachToItem], WorkItem]
+    bind_worktree: Method[[BindWorktree], WorkItem]
+    delete: Method[[DeleteItem], WorkItem]
     run: Method[[str], RunHandle]
     start_run: Method[[StartRun], Run]
     ask_question: Method[[AskQuestion], Question]

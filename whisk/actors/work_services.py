@@ -20,14 +20,15 @@ class WorkServices:
     """`changed(id)` announces that the record of that id changed; it does not block.
 
     `launch` makes a session with an agent's terminal in it, owned by the run that the context names, and returns when
-    the terminal runs; it blocks the calling greenlet only, and raises refusals. `profiles()` are the agent profiles
-    that there are now.
+    the terminal runs; it blocks the calling greenlet only, and raises refusals. `close_session(id)` ends a session and
+    what runs in it, likewise. `profiles()` are the agent profiles that there are now.
     """
 
     store: Store
     journal: JournalHandle
     changed: Callable[[str], None]
     launch: Callable[[CreateSession, LaunchContext], CreatedSession]
+    close_session: Callable[[str], object]
     profiles: Callable[[], Sequence[Profile]]
 
     def write(self, change: Callable[[Database], None]) -> None:

@@ -146,6 +146,7 @@ class Actors:
             journal=self.journal,
             changed=self._announcer("workitems.changed"),
             launch=self.sessions.create,
+            close_session=self.sessions.close,
             profiles=lambda: settings.profiles,
         )
         self.work = Work(self.system, work, self._clock)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import posixpath
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 import msgspec
 
 from whisk.clock import Instant
-from whisk.values import Record
+from whisk.errors import InvalidError
+from whisk.values import Record, check_text
+
+AttachmentKind = Literal["file", "url", "note", "external"]
+AttachmentScope = Literal["project", "worktree", "external"]
+TEXT_LIMIT = 65_536
+LINE_LIMIT = 4096
 
 
 class MetadataValue(Record, frozen=True):
@@ -23,8 +31,8 @@ class MetadataValue(Record, frozen=True):
 
 class Attachment(Record, frozen=True):
     id: str
-    kind: Literal["file", "url", "note", "external"]
-    scope: Literal["project", "worktree", "external"]
+    kind: AttachmentKind
+    scope: AttachmentScope
     created_at: Instant
     title: str | None = None
     path: str | None = None
@@ -34,3 +42,66 @@ class Attachment(Record, frozen=True):
     target: str | None = None
     include_in_context: bool = False
     meta: dict[str, MetadataValue] = {}
+
+
+def new_attachment(
+    *,
+    attachment_id: str,
+    now: Instant,
+    kind: str,
+    scope: str = "",
+    title: str = "",
+    path: str = "",
+    url: str = "",
+    note: str = "",
+    provider: str = "",
+    target: str = "",
+    include_in_context: bool = False,
+    meta: Mapping[str, MetadataValue] | None = None,
+) -> Attachment:
+    """An attachment with what its kind needs: a file its path, a link its URL, a note its text, an external thing its
+    provider and target. The scope is `project` unless named.
+
+    A file's path is relative to the project's root or the worktree; only with the scope `external` is it absolute.
+    Raises `InvalidError` or `TooLargeError`.
+    """
+    if kind not in get_args(AttachmentKind):
+        known = ", ".join(get_args(AttachmentKind))
+        raise InvalidError(f'unknown attachment kind "{kind}"; there are {known}', field="kind")
+    scope = scope or "project"
+    if scope not in get_args(AttachmentScope):
+        known = ", ".join(get_args(AttachmentScope))
+        raise InvalidError(f'unknown attachment scope "{scope}"; there are {known}', field="scope")
+    texts = {"title": title, "path": path, "url": url, "provider": provider, "target": target}
+    given = {name: check_text(text.strip(), name, limit=LINE_LIMIT) or None for name, text in texts.items()}
+    given["note"] = check_text(note, "note", limit=TEXT_LIMIT) or None
+    for name in _NEEDS[kind]:
+        if not given[name]:
+            raise InvalidError(f"{kind} attachment needs {name}", field=name)
+    if kind == "file":
+        given["path"] = _check_path(given["path"] or "", scope)
+    return Attachment(
+        id=attachment_id,
+        kind=kind,  # type: ignore[arg-type]
+        scope=scope,  # type: ignore[arg-type]
+        created_at=now,
+        include_in_context=include_in_context,
+        meta=dict(meta or {}),
+        **given,
+    )
+
+
+_NEEDS = {"file": ("path",), "url": ("url",), "note": ("note",), "external": ("provider", "target")}
+
+
+def _check_path(path: str, scope: str) -> str:
+    """The path without detours; whoever reads it later joins it to a folder, so it must not lead out of that folder."""
+    normal = posixpath.normpath(path)
+    if scope == "external":
+        if not path.startswith("/"):
+            raise InvalidError(f"an external file's path must be absolute: {path}", field="path")
+    elif path.startswith("/"):
+        raise InvalidError(f"an absolute path needs the scope external: {path}", field="path")
+    elif normal.split("/")[0] == "..":
+        raise InvalidError(f"the path leads out of the {scope}: {path}", field="path")
+    return normal

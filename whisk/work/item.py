@@ -18,14 +18,16 @@ BODY_LIMIT = 65_536
 
 RunState = Literal["idle", "queued", "running", "awaiting_input", "completed", "failed", "cancelled", "lost"]
 
+HistoryType = Literal[
+    "created", "updated", "stage_moved", "attachment_added", "worktree_bound", "deleted", "run_event_appended"
+]
+
 
 class HistoryEvent(Record, frozen=True):
     """One step in an item's life. The id counts the steps, so it needs no source of chance."""
 
     id: str
-    type: Literal[
-        "created", "updated", "stage_moved", "attachment_added", "worktree_bound", "deleted", "run_event_appended"
-    ]
+    type: HistoryType
     at: Instant
     actor: str | None = None
     message: str | None = None

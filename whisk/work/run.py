@@ -67,6 +67,12 @@ class Run(Record, frozen=True):
     def ended(self) -> bool:
         return self.status in TERMINAL
 
+    @property
+    def owns_session(self) -> bool:
+        """Whether its session was made for it, and not bound to it by hand."""
+        owned = self.metadata.get(OWNED_SESSION)
+        return owned is not None and owned.flag is True
+
 
 class StartRun(Record, frozen=True):
     """Wire record `StartWorkItemRunRequest`. With `launch` false the run waits in the queue."""

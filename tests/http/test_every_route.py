@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from msgspec import inspect
 
+from whisk.http.reply import JSON, Stream, Text
 from whisk.http.route import Route
 from whisk.http.table import all_routes
 
@@ -96,12 +97,14 @@ def test_there_are_routes_and_only_health_is_open() -> None:
 
 @pytest.mark.parametrize("route", ROUTES, ids=ids)
 def test_a_route_says_what_it_is(route: Route) -> None:
-    assert re.fullmatch(r"(/v1)?(/[a-z-]+|/\{[a-z_]+\})+", route.path), route.path
+    assert re.fullmatch(r"(/v1)?(/[a-z.-]+|/\{[a-z_]+\})+", route.path), route.path
     assert route.summary[0].isupper()
     assert not route.summary.endswith(".")
     # A route that takes its token in the query is a WebSocket, which has no reply of its own.
     assert (route.reply is None) == (route.status == 204 or route.token_in_query), "a reply type, or 204"
     assert route.body is None or route.method != "GET"
+    assert re.fullmatch(r"[a-z]+[A-Za-z]+", route.operation), "the name of the operation in docs/openapi.json"
+    assert (route.reply in (Text, Stream)) == (route.media != JSON), "the media type of what is not JSON"
 
 
 @pytest.mark.parametrize("route", CLOSED, ids=ids)

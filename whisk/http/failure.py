@@ -29,7 +29,7 @@ from whisk.errors import (
     WhiskError,
     WouldDeadlockError,
 )
-from whisk.values import to_builtins
+from whisk.values import Record, to_builtins
 
 _log = get_logger("whisk.http")
 
@@ -63,6 +63,14 @@ _PROBLEMS: dict[int, tuple[str, str]] = {
     500: ("internal", "whiskd met an error of its own; its log has the details"),
     503: ("unavailable", "whiskd is stopping"),
 }
+
+
+class ErrorResponse(Record, frozen=True):
+    """Why something was refused: a sentence for people, a word that stays, and facts where they help."""
+
+    error: str
+    code: str
+    details: dict[str, Any] = {}
 
 
 class RequestTimeoutError(WhiskError):

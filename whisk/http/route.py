@@ -53,7 +53,8 @@ class Route:
     `Text`, `Stream` or `None`; `reply` is that type, for the schema.
     `operation` is the operation's name in `docs/openapi.json`; generated clients name their methods after it.
     `auth="none"` is for health only. `token_in_query` also takes `?access_token=`, for browsers' WebSockets, which
-    cannot set headers. `stream` marks an answer that goes on for as long as the client likes.
+    cannot set headers. `stream` marks an answer that goes on for as long as the client likes. `media` is the type of an
+    answer that is not JSON, and `frames` are the records that cross a stream or a WebSocket; both are for the schema.
     """
 
     method: Method
@@ -69,6 +70,8 @@ class Route:
     token_in_query: bool = False
     stream: bool = False
     operation: str = ""
+    media: str = "application/json"
+    frames: tuple[type[Any], ...] = ()
 
     @property
     def name(self) -> str:

@@ -139,6 +139,7 @@ ROUTES: tuple[Route, ...] = (
         body_limit=RELAY_LIMIT,
         stream=True,
         operation="relayHook",
+        media="application/octet-stream",
     ),
     Route(
         "POST",

@@ -14,6 +14,7 @@ from whisk.http.api import Api
 from whisk.http.route import Request, Route
 from whisk.http.viewer import Viewer, refuse_viewer
 from whisk.http.websocket import WebSocket
+from whisk.terminal.frame import ClientFrame, ServerFrame
 from whisk.terminal.keys import typed
 from whisk.terminal.pty import Expectation, Output, Process, PtyInfo
 from whisk.terminal.screen import TerminalSnapshot
@@ -181,6 +182,9 @@ def expect(api: Api, request: Request[ExpectPty, None]) -> Expectation:
 
 
 def attach(api: Api, request: Request[None, AttachQuery]) -> None:
+    """Needs the headers of an upgrade. Text frames are JSON: `ServerFrame` to the viewer, `ClientFrame` from it. With
+    `binary=1` output comes in binary frames: the byte 1, its offset in 8 bytes (big endian), the output.
+    """
     query, pty_id = request.query, request.path["pty_id"]
     start = _offset(query.start)
     with WebSocket(request) as socket:
@@ -257,5 +261,6 @@ ROUTES = (
         token_in_query=True,
         stream=True,
         operation="attachPTY",
+        frames=(ServerFrame, ClientFrame),
     ),
 )

@@ -14,14 +14,17 @@ from whisk.bridges.policy import PolicyDraft, new_policy
 from whisk.bridges.request import BridgeRequest, answered, close, ended
 from whisk.bridges.resolution import Resolution, resolve
 from whisk.errors import ConflictError, GoneError, NotFoundError
+from whisk.storage import audit
 from whisk.storage import bridge as bridge_storage
 from whisk.storage.database import Store
 from whisk.storage.journal import GroupWriter
 
+MIGRATIONS = [*bridge_storage.MIGRATIONS, *audit.MIGRATIONS]
+
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    store = Store.open(path, migrations=bridge_storage.MIGRATIONS)
+    store = Store.open(path, migrations=MIGRATIONS)
     yield store
     store.close()
 
@@ -42,7 +45,7 @@ def test_requests_come_back_whole_after_reopening(store: Store, path: Path) -> N
     for each in asked:
         writer.write(lambda db, each=each: bridge_storage.insert_request(db, each))
     store.close()
-    again = Store.open(path, migrations=bridge_storage.MIGRATIONS)
+    again = Store.open(path, migrations=MIGRATIONS)
     assert again.read(lambda db: bridge_storage.list_requests(db, ["pending"])) == asked
     found = again.read(lambda db: bridge_storage.find_by_relay(db, asked[1].bridge_id, "relay_2"))
     assert found == asked[1]
@@ -127,6 +130,6 @@ def test_policies_are_kept_and_deleted(store: Store) -> None:
     rule = new_policy(PolicyDraft(effect="deny", rule="Bash(rm *)", reason="no"), NOW)
     writer.write(lambda db: bridge_storage.POLICIES.insert(db, rule))
     assert store.read(bridge_storage.POLICIES.select) == [rule]
-    assert writer.write(lambda db: bridge_storage.delete_policy(db, rule.id)) == rule
+    assert writer.write(lambda db: bridge_storage.delete_policy(db, rule.id, NOW)) == rule
     with pytest.raises(NotFoundError):
-        writer.write(lambda db: bridge_storage.delete_policy(db, rule.id))
+        writer.write(lambda db: bridge_storage.delete_policy(db, rule.id, NOW))

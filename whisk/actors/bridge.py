@@ -114,7 +114,7 @@ class BridgeActor(Actor):
         """
         self._check_answerer(said.pty_id)
         answer = resolve(self._request.ask, said)
-        return self._close(answered(self._request, answer, self.clock.now(), said.actor or "person"))
+        return self._close(answered(self._request, answer, self.clock.now(), said.actor or "person", surface=said.surface))
 
     def release(self, said: Resolution) -> Future[BridgeRequest]:
         """Send the decision back to the agent's own window."""
@@ -123,7 +123,8 @@ class BridgeActor(Actor):
         answer = released(self._request.ask)
         output = write_answer(answer).decode() if answer is not None else ""
         by = said.actor or "person"
-        return self._close(ended("released", self.clock.now(), by, said.reason or "asked_in_own_window", output))
+        why = said.reason or "asked_in_own_window"
+        return self._close(ended("released", self.clock.now(), by, why, output, said.surface))
 
     @control
     def withdraw(self, reason: str) -> None:

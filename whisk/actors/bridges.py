@@ -25,8 +25,10 @@ from whisk.hooks.entry import AgentBridgeEvent, HookContext, Result, entry_of
 from whisk.hooks.event import HookEvent
 from whisk.hooks.provider import find_provider, write_answer
 from whisk.ids import new_id
+from whisk.matters.audit import Surface
 from whisk.storage import bridge as bridge_storage
 from whisk.storage import terminal as terminal_storage
+from whisk.values import check_text
 
 _RECENT_SECONDS = 3600.0
 
@@ -136,14 +138,16 @@ class BridgesActor(Actor):
         if (same := find_same(self._policies.values(), policy)) is not None:
             reply.set(same)
             return reply
-        write = self._services.journal.write.remote(lambda db: bridge_storage.POLICIES.insert(db, policy))
+        write = self._services.journal.write.remote(lambda db: bridge_storage.insert_policy(db, policy, draft.surface))
         self.pipe(write, self._policy_written, policy, False, reply)
         return reply
 
-    def remove_policy(self, policy_id: str) -> Future[Policy]:
+    def remove_policy(self, policy_id: str, who: str = "", surface: Surface = "") -> Future[Policy]:
         """Raises `NotFoundError`."""
+        check_text(who, "actor", limit=256)
+        now = self.clock.now()
         reply: Future[Policy] = Future()
-        write = self._services.journal.write.remote(lambda db: bridge_storage.delete_policy(db, policy_id))
+        write = self._services.journal.write.remote(lambda db: bridge_storage.delete_policy(db, policy_id, now, who, surface))
         self.pipe(write, self._policy_written, None, True, reply)
         return reply
 
@@ -366,5 +370,5 @@ class BridgesHandle(Handle):
     note: Method[[HookEvent, HookContext], AgentBridgeEvent]
     closed: Method[[BridgeRequest], None]
     add_policy: Method[[PolicyDraft], Policy]
-    remove_policy: Method[[str], Policy]
+    remove_policy: Method[..., Policy]
     policies: Method[[], list[Policy]]

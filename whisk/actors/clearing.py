@@ -1,4 +1,4 @@
-"""`daemon clear`: end every terminal, forget sessions, work and mail. Transcripts, policies and prompts stay."""
+"""`daemon clear`: end every terminal, forget sessions, work and mail. Transcripts, policies, prompts and the audit stay."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from peewee import Database
 from whisk.actors.future import get, wait
 from whisk.actors.journal import JournalHandle
 from whisk.events import EventType
+from whisk.matters.audit import AuditEntry, Surface
+from whisk.storage import audit
 from whisk.storage import item as item_storage
 from whisk.storage import mail as mail_storage
 from whisk.storage.definition import DEFINITIONS
@@ -33,9 +35,14 @@ _CHANGED: tuple[EventType, ...] = ("session.changed", "pty.changed", "workitems.
 
 
 def clear(
-    system: ActorSystem, journal: JournalHandle, sessions: SessionBook, announce: Callable[[EventType], None]
+    system: ActorSystem,
+    journal: JournalHandle,
+    sessions: SessionBook,
+    announce: Callable[[EventType], None],
+    who: str = "",
+    surface: Surface = "",
 ) -> Cleared:
-    """Blocks the calling greenlet until all of it is gone from memory and from disk.
+    """Blocks the calling greenlet until all of it is gone from memory and from disk; `who` asked for it, for the audit.
 
     Sessions are closed first, which ends their terminals; a terminal that will not end is left to its kill ladder.
     """
@@ -47,7 +54,17 @@ def clear(
     for pattern in _OWNERS:
         stopping = [system.stop(name) for name in system.names() if fnmatchcase(name, pattern)]
         wait(stopping, num_returns=len(stopping), timeout=5.0)
-    projects, items = get(journal.write.remote(_delete))
+    entry = AuditEntry(
+        at=system.clock.now(),
+        who=who,
+        surface=surface,
+        action="clear",
+        noun="daemon",
+        id="whiskd",
+        outcome="cleared",
+        about=f"{len(closing)} sessions, {running} terminals, all work and mail",
+    )
+    projects, items = get(journal.write.remote(lambda db: _delete(db, entry)))
     for kind in _CHANGED:
         announce(kind)
     return Cleared(
@@ -59,7 +76,8 @@ def clear(
     )
 
 
-def _delete(db: Database) -> tuple[int, int]:
+def _delete(db: Database, entry: AuditEntry) -> tuple[int, int]:
+    audit.record(db, entry)
     for rows in (SessionRow, TerminalRow):
         rows.delete().execute(db)
     for documents in (GATES, QUESTIONS, RUNS, DEFINITIONS):

@@ -14,7 +14,9 @@ from whisk.actors.actor import Actor
 from whisk.actors.handle import Handle, Method
 from whisk.actors.work_services import WorkServices
 from whisk.errors import NotFoundError, RefusedError, WhiskError
+from whisk.matters.audit import AuditEntry, Surface
 from whisk.profiles.profile import PLAIN_SHELL, Profile, choose
+from whisk.storage import audit
 from whisk.storage import item as item_storage
 from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
@@ -90,9 +92,29 @@ class RunActor(Actor):
         )
         return self._keep(launched)
 
-    def cancel(self, actor: str | None) -> Run:
+    def cancel(self, actor: str | None, surface: Surface = "") -> Run:
         """The work is not wanted any more. Its terminal is left alone: what the agent has open is the person's."""
-        return self._keep(steps.cancel(self._run, actor, "", self.clock.now()))
+        run = steps.cancel(self._run, actor, "", self.clock.now())
+        entry = AuditEntry(
+            at=run.updated_at,
+            who=actor or "",
+            surface=surface,
+            action="cancel",
+            noun="run",
+            id=run.id,
+            outcome=run.status,
+            project_id=run.project_id,
+            work_item_id=run.work_item_id,
+            run_id=run.id,
+        )
+
+        def change(db: Database) -> None:
+            run_storage.update(db, run)
+            audit.record(db, entry)
+
+        self._services.write(change)
+        self._show(run)
+        return run
 
     def complete(self, by: str | None, message: str) -> Run:
         """The agent says that it is done. Raises `RefusedError` for a run that has ended."""
@@ -173,7 +195,7 @@ class RunActor(Actor):
 class RunHandle(Handle):
     show: Method[[], Run]
     launch: Method[[LaunchRun], Run]
-    cancel: Method[[str | None], Run]
+    cancel: Method[..., Run]
     complete: Method[[str | None, str], Run]
     heartbeat: Method[[], Run]
     ask: Method[[Question], Question]

@@ -178,7 +178,7 @@ class WorkItemActor(Actor):
     def complete_gate(self, gate_id: str, request: CompleteGate) -> GateReport:
         gate = self._services.store.read(lambda db: gate_storage.GATES.get(db, gate_id))
         done = complete_gate(gate, request, self.clock.now())
-        self._services.write(lambda db: gate_storage.GATES.update(db, done))
+        self._services.write(lambda db: gate_storage.complete(db, done, request.surface))
         self._services.changed(gate_id)
         return done
 

@@ -10,6 +10,7 @@ from whisk.clock import Instant
 from whisk.errors import ConflictError, InvalidError
 from whisk.hooks.provider import PROVIDERS
 from whisk.ids import new_id
+from whisk.matters.audit import Surface
 from whisk.values import Record, check_text
 
 Effect = Literal["allow", "deny", "ask"]
@@ -33,7 +34,7 @@ class Policy(Record, frozen=True):
 
 
 class PolicyDraft(Record, frozen=True):
-    """A rule as a person gives it."""
+    """A rule as a person gives it; `surface` is filled in by whiskd."""
 
     wire_name: ClassVar[str] = "AddPolicyRequest"
 
@@ -42,6 +43,13 @@ class PolicyDraft(Record, frozen=True):
     provider: str = ""
     project_id: str = ""
     reason: str = ""
+    actor: str = ""
+    surface: Surface = ""
+
+
+class RemovePolicy(Record, frozen=True):
+    """Who removes a rule."""
+
     actor: str = ""
 
 

@@ -24,6 +24,7 @@ from whisk.hooks.event import HookEvent, ToolCall
 from whisk.hooks.payload import exact_text
 from whisk.hooks.provider import find_provider, write_answer
 from whisk.ids import new_id
+from whisk.matters.audit import Surface
 from whisk.values import Record
 
 State = Literal["pending", "answered", "denied", "timed_out", "withdrawn", "released", "orphaned"]
@@ -45,6 +46,8 @@ class Closing(Record, frozen=True):
     output: str = ""
     effect: str = ""
     """The key of the call as it will run, where the answer changed its input."""
+    surface: Surface = ""
+    """Which way the decision came in, when somebody made it."""
 
 
 class BridgeRequest(Record, frozen=True):
@@ -135,7 +138,9 @@ def new_request(
     )
 
 
-def answered(request: BridgeRequest, answer: Answer, now: Instant, by: str, rule_id: str = "") -> Closing:
+def answered(
+    request: BridgeRequest, answer: Answer, now: Instant, by: str, rule_id: str = "", surface: Surface = ""
+) -> Closing:
     """The closing of a request by an answer, with the exact output for its hook."""
     action = action_of(answer)
     effect = ""
@@ -153,6 +158,7 @@ def answered(request: BridgeRequest, answer: Answer, now: Instant, by: str, rule
         rule_id=rule_id,
         output=write_answer(answer).decode(),
         effect=effect,
+        surface=surface,
     )
 
 
@@ -165,9 +171,9 @@ def timed_out(request: BridgeRequest, answer: Answer | None, now: Instant) -> Cl
     return msgspec.structs.replace(said, state="timed_out", reason=waited)
 
 
-def ended(state: State, now: Instant, by: str, reason: str, output: str = "") -> Closing:
+def ended(state: State, now: Instant, by: str, reason: str, output: str = "", surface: Surface = "") -> Closing:
     """The closing without an answer: withdrawn, released or orphaned."""
-    return Closing(state=state, at=now, by=by, reason=reason, output=output)
+    return Closing(state=state, at=now, by=by, reason=reason, output=output, surface=surface)
 
 
 def close(request: BridgeRequest, closing: Closing) -> BridgeRequest:

@@ -22,6 +22,7 @@ from whisk.hooks.answer import (
 )
 from whisk.hooks.form import content_from_texts, fields_of
 from whisk.hooks.provider import find_provider
+from whisk.matters.audit import Surface
 from whisk.values import Record, check_text, convert
 
 ANSWER_BYTES = 4 * 1024 * 1024
@@ -35,7 +36,7 @@ class Resolution(Record, frozen=True):
     in order, or by question text; for a form the exact content by field), `action` with `reason`, `updatedInput` (allow
     with another input), `content` (a form).
 
-    `actor` is who answers, `ptyId` the terminal they answer from.
+    `actor` is who answers, `ptyId` the terminal they answer from; `surface` is filled in by whiskd.
     """
 
     wire_name: ClassVar[str] = "ResolveAgentPromptRequest"
@@ -48,6 +49,7 @@ class Resolution(Record, frozen=True):
     content: dict[str, Any] | None = None
     actor: str = ""
     pty_id: str = ""
+    surface: Surface = ""
 
     def check(self) -> None:
         """Refuse text that cannot be stored or that is out of all proportion."""

@@ -59,8 +59,8 @@ class Client:
         """POST `body` as JSON; None is sent as `{}`, since every route that changes something takes an object."""
         return self.call("POST", path, {} if body is None else body, timeout=timeout, **more)
 
-    def delete(self, path: str, *, timeout: float | None = 5.0) -> Any:
-        return self.call("DELETE", path, timeout=timeout)
+    def delete(self, path: str, query: Query | None = None, *, timeout: float | None = 5.0) -> Any:
+        return self.call("DELETE", path, query=query, timeout=timeout)
 
     def call(
         self,

@@ -83,6 +83,14 @@ class Output:
         # These are legal in JSON, but terminals obey the first (C1) and show the others' text in another order.
         self._write(_UNSHOWN.sub(lambda m: f"\\u{ord(m[0]):04x}", text) + "\n")
 
+    def json_lines(self, values: Iterable[Any]) -> None:
+        """One compact JSON document in each line, as programs read it."""
+        import json
+
+        for value in values:
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            self._write(_UNSHOWN.sub(lambda m: f"\\u{ord(m[0]):04x}", text) + "\n")
+
     def table(
         self,
         header: Sequence[str],

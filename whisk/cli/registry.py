@@ -68,6 +68,7 @@ _TABLE: dict[str, tuple[str, str]] = {
     "run cancel": ("run:CANCEL", "cancel a run"),
     "gate list": ("gate:LIST", "list gates"),
     "gate complete": ("gate:COMPLETE", "pass, fail or override a gate; for people"),
+    "audit": ("audit:AUDIT", "list who decided what, when, by which rule"),
     "agent profiles": ("agent:PROFILES", "list agent profiles and which are installed"),
     "hook log": ("hook:LOG", "list what agents have reported through their hooks"),
     "agent-bridge hook": ("agent_bridge:HOOK", "called by agents' hooks: JSON on stdin, answer on stdout"),

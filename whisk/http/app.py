@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qs, quote
 
+import msgspec
 from structlog import get_logger
 
 from whisk.errors import WhiskError
@@ -90,7 +92,11 @@ def _answer(api: Api, route: Route, env: dict[str, Any], parts: dict[str, str]) 
     query = decode_query(text, route.query) if route.query is not None else None
     data = read_body(env, route.body_limit)
     body = decode_body(data, env.get("CONTENT_TYPE"), route.body) if route.body is not None else None
-    return reply(route.handler(api, Request(env, path, body, query)), route.status)
+    request = Request(env, path, body, query)
+    if isinstance(body, msgspec.Struct) and "surface" in body.__struct_fields__:
+        # Which way a decision came in is ours to say, whatever the body claims.
+        request = dataclasses.replace(request, body=msgspec.structs.replace(body, surface=request.surface))
+    return reply(route.handler(api, request), route.status, env.get("HTTP_ACCEPT", ""))
 
 
 def _query_token(text: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from whisk.http.failure import problem, refusal, status_line
 from whisk.values import encode
 
 JSON = "application/json"
+JSON_LINES = "application/x-ndjson"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,18 @@ class Stream:
     content_type: str = "application/octet-stream"
 
 
-def reply(value: Any, status: int) -> Any:
-    """A response for a handler's value: a record, a list, a dict, `None` (only with 204), `Text` or `Stream`."""
+def lines_of(values: Iterable[Any]) -> bytes:
+    """JSON lines: one value in each, which never holds a line break itself."""
+    return b"".join(encode(value) + b"\n" for value in values)
+
+
+def reply(value: Any, status: int, accept: str = "") -> Any:
+    """A response for a handler's value: a record, a list, a dict, `None` (only with 204), `Text` or `Stream`.
+
+    A list goes out as JSON lines to a client whose `accept` header names them.
+    """
+    if isinstance(value, list) and JSON_LINES in accept.lower():
+        return respond(status, lines_of(value), JSON_LINES)
     if isinstance(value, Text):
         return respond(status, value.content, value.content_type)
     if isinstance(value, Stream):

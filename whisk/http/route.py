@@ -32,6 +32,11 @@ class Request(Generic[Body, Query]):
     def header(self, name: str) -> str | None:
         return self.environ.get("HTTP_" + name.upper().replace("-", "_"))
 
+    @property
+    def surface(self) -> Literal["cli", "http"]:
+        """Which way this came in, for the audit trail. A body's field `surface` is filled in with it."""
+        return "cli" if (self.header("User-Agent") or "").startswith("whisk/") else "http"
+
     def wait(self, future: Future[T], timeout: float | None) -> T:
         """See `whisk.http.client_gone.wait`."""
         return wait(self.environ, future, timeout)

@@ -12,7 +12,10 @@ from peewee import BigIntegerField, Database, Model, TextField, fn
 from whisk.bridges.bridge import Bridge
 from whisk.bridges.policy import Policy
 from whisk.bridges.request import BridgeRequest, State, taken
+from whisk.bridges.trail import closed_entry, policy_entry
 from whisk.clock import Instant
+from whisk.matters.audit import Surface
+from whisk.storage import audit
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
 from whisk.values import encode
@@ -110,7 +113,10 @@ def open_bridges(db: Database) -> list[Bridge]:
 
 
 def insert_request(db: Database, request: BridgeRequest) -> None:
+    """A new request, or one that a rule has decided at once."""
     REQUESTS.insert(db, request)
+    if request.closing is not None:
+        audit.record(db, closed_entry(request))
 
 
 def close_request(db: Database, closed: BridgeRequest) -> BridgeRequest:
@@ -120,6 +126,7 @@ def close_request(db: Database, closed: BridgeRequest) -> BridgeRequest:
     doc = encode(closed).decode()
     if not RequestRow.update(**keys, doc=doc).where(from_pending).execute(db):
         raise taken(REQUESTS.get(db, closed.id))
+    audit.record(db, closed_entry(closed))
     return closed
 
 
@@ -159,8 +166,14 @@ def prune_requests(db: Database, keep: int = KEPT_REQUESTS, keep_characters: int
     return 0
 
 
-def delete_policy(db: Database, policy_id: str) -> Policy:
+def insert_policy(db: Database, policy: Policy, surface: Surface = "") -> None:
+    POLICIES.insert(db, policy)
+    audit.record(db, policy_entry(policy, "add", policy.created_by, surface, policy.created_at))
+
+
+def delete_policy(db: Database, policy_id: str, now: Instant, who: str = "", surface: Surface = "") -> Policy:
     """Raises `NotFoundError`."""
     found = POLICIES.get(db, policy_id)
     PolicyRow.delete().where(PolicyRow.id == policy_id).execute(db)
+    audit.record(db, policy_entry(found, "remove", who, surface, now))
     return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from peewee import BigIntegerField, Database, Model, TextField
 
+from whisk.matters.audit import AuditEntry, Surface
+from whisk.storage import audit
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
 from whisk.work.gate import GateReport
@@ -41,6 +43,26 @@ GATES = Documents(
         "created_at": int(gate.created_at),
     },
 )
+
+
+def complete(db: Database, done: GateReport, surface: Surface = "") -> None:
+    """Store what a person decided, and that they did."""
+    GATES.update(db, done)
+    entry = AuditEntry(
+        at=done.updated_at,
+        who=done.completed_by or "",
+        surface=surface,
+        action="complete",
+        noun="gate",
+        id=done.id,
+        outcome=done.status,
+        reason=done.override_reason or "",
+        about=done.name,
+        project_id=done.project_id,
+        work_item_id=done.work_item_id,
+        run_id=done.run_id or "",
+    )
+    audit.record(db, entry)
 
 
 def select(db: Database, *, work_item_id: str | None = None) -> list[GateReport]:

@@ -31,6 +31,7 @@ _NOUNS: tuple[str, ...] = (
     *("mail", "project", "item", "run", "question", "gate", "session", "terminal"),
     *("bridge", "hook_event"),
     "definition",
+    "audit",
 )
 
 

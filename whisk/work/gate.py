@@ -8,6 +8,7 @@ import msgspec
 
 from whisk.clock import Instant
 from whisk.errors import ConflictError, InvalidError
+from whisk.matters.audit import Surface
 from whisk.values import Record, check_text
 from whisk.work.person import check_actor, need_person
 
@@ -54,6 +55,7 @@ class CompleteGate(Record, frozen=True):
     status: str
     override_reason: str = ""
     actor: str | None = None
+    surface: Surface = ""
 
 
 def new_gate(request: OpenGate, *, gate_id: str, project_id: str, work_item_id: str, now: Instant) -> GateReport:

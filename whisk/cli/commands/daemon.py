@@ -12,6 +12,7 @@ from whisk.cli.client import Client
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.failure import OK, UNREACHABLE, CommandError, RefusedError, UnreachableError, UsageError
+from whisk.cli.person import actor
 
 # A drain is bounded below this; see whisk.daemon.main.
 _STOP_SECONDS = 20.0
@@ -115,7 +116,7 @@ def stop(context: Context, args: Arguments) -> int:
 def clear(context: Context, args: Arguments) -> int:
     if not args.flag("yes"):
         raise UsageError("daemon clear requires -yes: it ends all terminals and deletes sessions, work and mail")
-    counts = context.client.post("/v1/daemon/clear", timeout=60.0)
+    counts = context.client.post("/v1/daemon/clear", {"actor": actor(args, context.env)}, timeout=60.0)
     if args.flag("json"):
         context.out.json(counts)
         return OK
@@ -280,6 +281,7 @@ Usage:
 
 Options:
   --yes             You mean it.
+  --actor=<name>    In whose name; else $WHISK_ACTOR, else yours.
 
 Examples:
   whisk daemon clear -yes

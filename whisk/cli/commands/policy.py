@@ -40,7 +40,7 @@ def list_policies(context: Context, args: Arguments) -> None:
 
 
 def remove(context: Context, args: Arguments) -> None:
-    removed = context.client.delete(path("policies", args.need("policy")))
+    removed = context.client.delete(path("policies", args.need("policy")), {"actor": actor(args, context.env)})
     context.out.json(removed) if args.flag("json") else context.out.line(removed["id"])
 
 
@@ -87,6 +87,9 @@ REMOVE = Command(
     usage="""
 Usage:
   whisk policy remove [options] <policy>
+
+Options:
+  --actor=<name>      In whose name; else $WHISK_ACTOR, else yours.
 
 Examples:
   whisk policy remove pol_01

@@ -14,6 +14,7 @@ from whisk.bridges.resolution import Action, Resolution
 from whisk.errors import ActorDeadError, BusyError, InvalidError, NoSuchActorError, NotFoundError, WhiskError
 from whisk.http.api import Api
 from whisk.http.route import Request, Route
+from whisk.matters.audit import Surface
 from whisk.storage import bridge as bridge_storage
 from whisk.values import Record
 
@@ -35,6 +36,7 @@ class ResolveApproval(Record, frozen=True):
     reason: str = ""
     actor: str = ""
     pty_id: str = ""
+    surface: Surface = ""
 
 
 def list_prompts(api: Api, request: Request[None, PromptFilter]) -> list[AgentPrompt]:
@@ -63,7 +65,9 @@ def resolve_approval(api: Api, request: Request[ResolveApproval, None]) -> Agent
     approval_id, said = request.path["approval_id"], request.body
     if not approval_id.startswith("appr_"):
         raise NotFoundError(f"approval {approval_id} not found", id=approval_id)
-    answer = Resolution(action=said.action, reason=said.reason, actor=said.actor, pty_id=said.pty_id)
+    answer = Resolution(
+        action=said.action, reason=said.reason, actor=said.actor, pty_id=said.pty_id, surface=said.surface
+    )
     return approval_of(_outcome(api, approval_id, _actor(api, approval_id).resolve.remote(answer)))
 
 

@@ -39,7 +39,7 @@ def launch_run(api: Api, request: Request[LaunchRun, None]) -> Run:
 
 
 def cancel_run(api: Api, request: Request[CancelRun, None]) -> Run:
-    return get(api.work.run(request.path["run_id"]).cancel.remote(request.body.actor))
+    return get(api.work.run(request.path["run_id"]).cancel.remote(request.body.actor, request.surface))
 
 
 ROUTES: tuple[Route, ...] = (

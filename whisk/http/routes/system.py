@@ -10,6 +10,7 @@ from whisk.http.api import Api
 from whisk.http.route import Request, Route
 from whisk.values import Record
 from whisk.work.clearing import Cleared
+from whisk.work.person import check_actor
 
 
 class Health(Record, frozen=True):
@@ -36,7 +37,11 @@ class Shutdown(Record, frozen=True):
 
 
 class ClearDaemon(Record, frozen=True):
+    """`actor` is who asks, for the audit."""
+
     wire_name: ClassVar[str] = "ClearDaemonRequest"
+
+    actor: str = ""
 
 
 def health(_api: Api, _request: Request[None, None]) -> Health:
@@ -58,8 +63,9 @@ def shutdown(api: Api, request: Request[Shutdown, None]) -> None:
     api.shutdown(request.body.kill_ptys)
 
 
-def clear_daemon(api: Api, _request: Request[ClearDaemon, None]) -> Cleared:
-    return clear(api.system, api.journal, api.sessions, api.events.publish.tell)
+def clear_daemon(api: Api, request: Request[ClearDaemon, None]) -> Cleared:
+    who = check_actor(request.body.actor) or ""
+    return clear(api.system, api.journal, api.sessions, api.events.publish.tell, who, request.surface)
 
 
 ROUTES: tuple[Route, ...] = (

@@ -21,6 +21,7 @@ from whisk.storage.project import PROJECTS
 from whisk.storage.question import QUESTIONS
 from whisk.storage.run import RUNS
 from whisk.storage.session import SessionRow
+from whisk.storage.status import EVENTS
 from whisk.storage.terminal import TerminalRow
 from whisk.work.clearing import Cleared
 
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 CLEAR_SECONDS = 60.0
 # Who keeps something in memory of what is deleted; in this order, so that none writes to one that has ended.
 _OWNERS = ("run:*", "work-item:*", "project:*", "session:*", "pty:*", "mailbox:*")
-_CHANGED: tuple[EventType, ...] = ("session.changed", "pty.changed", "workitems.changed", "mailbox.changed")
+_CHANGED: tuple[EventType, ...] = (
+    *("session.changed", "pty.changed", "workitems.changed", "status.changed", "mailbox.changed"),
+)
 
 
 def clear(

@@ -20,6 +20,7 @@ from whisk.storage import audit
 from whisk.storage import item as item_storage
 from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
+from whisk.storage import status as status_storage
 from whisk.storage import terminal as terminal_storage
 from whisk.storage.project import PROJECTS
 from whisk.terminal.pty import PtyInfo, PtyRecord
@@ -31,6 +32,7 @@ from whisk.work.question import AnswerQuestion, Question, answer_question
 from whisk.work.run import LaunchRun, Run
 from whisk.work.session import CreateSession
 from whisk.work.start import AgentBridgeOptions, LaunchContext, StartPtyOptions
+from whisk.work.status import StatusEvent
 
 _SESSION_TITLE = {"plan": "Planning", "implement": "Execution", "review": "Review"}
 
@@ -156,6 +158,21 @@ class RunActor(Actor):
         self._show(run)
         return answered
 
+    def report(self, event: StatusEvent) -> Run:
+        """Store what the agent says of itself and what follows for its run; both or neither. An ended run refuses."""
+        now = self.clock.now()
+        step = steps.complete if event.kind == "done" else steps.await_input
+        run = step(self._run, event.actor, event.message, now)
+
+        def change(db: Database) -> None:
+            status_storage.insert(db, event)
+            if run is not self._run:
+                run_storage.update(db, run)
+
+        self._services.write(change)
+        self._show(run)
+        return run
+
     def pty_ended(self, info: PtyInfo) -> None:
         """The terminal of the agent has ended."""
         if info.id == self._run.pty_id:
@@ -200,6 +217,7 @@ class RunHandle(Handle):
     heartbeat: Method[[], Run]
     ask: Method[[Question], Question]
     answer: Method[[str, AnswerQuestion], Question]
+    report: Method[[StatusEvent], Run]
     pty_ended: Method[[PtyInfo], None]
 
 

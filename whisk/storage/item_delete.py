@@ -9,8 +9,9 @@ from whisk.storage.gate import GateRow
 from whisk.storage.item import ItemRow
 from whisk.storage.question import QuestionRow
 from whisk.storage.run import RunRow
+from whisk.storage.status import StatusEventRow
 
-ABOUT_AN_ITEM = (GateRow, QuestionRow, RunRow)
+ABOUT_AN_ITEM = (GateRow, QuestionRow, RunRow, StatusEventRow)
 """The tables whose rows go with the item. Mail stays: it was sent to somebody."""
 
 

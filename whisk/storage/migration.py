@@ -32,6 +32,7 @@ _NOUNS: tuple[str, ...] = (
     *("bridge", "hook_event"),
     "definition",
     "audit",
+    "status",
 )
 
 

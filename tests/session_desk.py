@@ -41,8 +41,9 @@ def run(*command: str, **options: object) -> StartPtyOptions:
 class SessionDesk:
     """`crash` is what kill -9 does to the daemon, `open` the next daemon; the pty host and its children stay."""
 
-    def __init__(self, system: ActorSystem, folder: Path) -> None:
+    def __init__(self, system: ActorSystem, folder: Path, idle: float = 60.0) -> None:
         self.folder = folder
+        self.idle = idle
         # A socket's path has room for a hundred characters, which pytest's folders use up.
         self.runtime = Path(tempfile.mkdtemp(prefix="wd-"))
         self.changes: list[str] = []
@@ -67,6 +68,7 @@ class SessionDesk:
             profiles=lambda: profiles,
             changed=self.changes.append,
             register_bridge=self.register,
+            idle_seconds=self.idle,
         )
         self.book = SessionBook(system, services)
 

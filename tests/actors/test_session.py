@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import gevent
@@ -375,3 +375,68 @@ def wait_until(condition: object) -> None:
     with gevent.Timeout(SECONDS):
         while not condition():  # type: ignore[operator]
             gevent.sleep(0.005)
+
+
+@pytest.fixture
+def restless(system: ActorSystem, tmp_path: Path) -> Iterator[SessionDesk]:
+    """A desk whose actors rest after a moment."""
+    desk = SessionDesk(system, tmp_path, idle=0.1)
+    yield desk
+    desk.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    with gevent.Timeout(SECONDS):
+        while not condition():
+            gevent.sleep(0.01)
+
+
+def actors_of(desk: SessionDesk) -> list[str]:
+    return [name for name in desk.system.names() if name.startswith(("session:", "pty:"))]
+
+
+def test_what_has_ended_and_rests_keeps_no_actor_and_is_still_known(restless: SessionDesk) -> None:
+    made, pty = restless.shell("echo over")
+    get(pty.wait_exit.remote(), timeout=SECONDS)
+    before = restless.book.ptys()
+    until(lambda: not actors_of(restless))
+    assert restless.book.ptys() == before
+    assert before[0].output_offset == len(b"over\r\n")
+    assert get(restless.book.pty(before[0].id).read.remote(0, 100)).data == b"over\r\n"
+    assert get(restless.book.session(made.session.id).show.remote()).pty_ids == (before[0].id,)
+
+
+def test_a_running_terminal_keeps_its_session_awake(restless: SessionDesk) -> None:
+    idle = restless.create()
+    made, _ = restless.shell("echo up; read x; echo got $x; read y")
+    restless.expect(made.pty_id, "up")
+    until(lambda: f"session:{idle.session.id}" not in restless.system.names())
+    assert sorted(actors_of(restless)) == sorted([f"session:{made.session.id}", f"pty:{made.pty_id}"])
+    get(restless.book.pty(made.pty_id or "").write.remote(b"it\r"), timeout=SECONDS)
+    restless.expect(made.pty_id, "got it")
+
+
+def test_a_session_that_rested_is_woken_by_the_next_who_wants_something(restless: SessionDesk) -> None:
+    made = restless.create()
+    until(lambda: not actors_of(restless))
+    started = start(restless, made.session.id, made.pane_id, run("/bin/sh", "-c", "echo fine; read x"))
+    restless.expect(started, "fine")
+
+
+def test_a_terminal_at_rest_that_is_replaced_is_in_no_pane_any_more(restless: SessionDesk) -> None:
+    made, pty = restless.shell("exit 0")
+    get(pty.wait_exit.remote(), timeout=SECONDS)
+    until(lambda: not actors_of(restless))
+    call = restless.book.session(made.session.id).restart_pty.options(timeout=SECONDS)
+    get(call.remote(made.pane_id, run("/bin/sh", "-c", "read x"), NOBODY), timeout=SECONDS)
+    until(lambda: [each.pane_id for each in restless.book.ptys()] == ["", made.pane_id])
+
+
+def test_closing_a_session_ends_what_a_terminal_at_rest_had_left_in_the_background(restless: SessionDesk) -> None:
+    made, pty = restless.shell("trap '' HUP; sleep 600 & echo $!")
+    get(pty.wait_exit.remote(), timeout=SECONDS)
+    child = psutil.Process(int(get(pty.read.remote(0, 100)).data))
+    until(lambda: not actors_of(restless))
+    assert child.is_running()
+    restless.book.close(made.session.id)
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)

@@ -1,4 +1,4 @@
-"""`daemon clear`: end every terminal, forget sessions, work and mail. Transcripts, policies, prompts and the audit stay."""
+"""`daemon clear`: end every terminal, forget sessions, their output, work and mail. Policies, prompts and the audit stay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from peewee import Database
 
 from whisk.actors.future import get, wait
+from whisk.actors.history import HistoryHandle
 from whisk.actors.journal import JournalHandle
+from whisk.actors.pty_life import KEEPER
 from whisk.events import EventType
 from whisk.matters.audit import AuditEntry, Surface
 from whisk.storage import audit
@@ -68,6 +70,9 @@ def clear(
         about=f"{len(closing)} sessions, {running} terminals, all work and mail",
     )
     projects, items = get(journal.write.remote(lambda db: _delete(db, entry)))
+    if (history := system.find(KEEPER, handle=HistoryHandle)) is not None:
+        # What nobody can ask for by its id any more.
+        get(history.sweep.options(timeout=CLEAR_SECONDS).remote(), timeout=CLEAR_SECONDS)
     for kind in _CHANGED:
         announce(kind)
     return Cleared(

@@ -232,7 +232,9 @@ class PtyActor(PtyLife):
         }
 
     def may_passivate(self) -> bool:
-        return (self._record is None or self._record.ended) and not (self._ending or self._output.followers)
+        return (self._record is None or self._record.ended) and not (
+            self._ending or self._kills or self._output.followers
+        )
 
     def _running_input(self) -> PtyInput:
         if self._input is None:

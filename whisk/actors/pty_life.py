@@ -37,6 +37,8 @@ from whisk.terminal.pty import KillReport, PtyInfo, PtyRecord, PtySpec
 from whisk.terminal.ring import Ring
 
 RING_BYTES = 256 * 1024
+# Told of every end, if there is one: whoever keeps transcripts within their bounds.
+KEEPER = "history"
 
 _SPAWN_SECONDS = 30.0
 # How long output is still read after the exit when somebody else keeps the terminal open.
@@ -241,7 +243,8 @@ class PtyLife(Actor):
         self._close_terminal("the terminal has ended")
         self._output.finish()
         self._transcript.close()
-        ended = domain.end(self._with_titles(), code, signal, self._killing, self.clock.now())
+        record = msgspec.structs.replace(self._with_titles(), output_offset=self._output.ring.end)
+        ended = domain.end(record, code, signal, self._killing, self.clock.now())
         if _wait(self._change(ended)):
             self._services.host.forget.tell(self._id)
         self._tell_owners()
@@ -311,7 +314,7 @@ class PtyLife(Actor):
 
     def _tell_owners(self) -> None:
         info = self.info()
-        for name in self._current().owners:
+        for name in (*self._current().owners, KEEPER):
             owner = self.system.find(name, PtyOwnerHandle)
             try:
                 if owner is not None:

@@ -57,6 +57,10 @@ class SessionActor(Actor):
             if not record.ended:
                 self._spawn(record.id)
 
+    def may_passivate(self) -> bool:
+        """With nothing running here, storage knows all that there is to know."""
+        return self._closing is None
+
     def describe(self) -> dict[str, Any]:
         session = self._session
         return {
@@ -160,12 +164,14 @@ class SessionActor(Actor):
         """
         if self._closing is None:
             self._closing = Future()
-            self.spawn_greenlet(self._close, self._kill(self._session.pty_ids), self._closing)
+            self.spawn_greenlet(self._close, self._closing)
         return self._closing
 
-    def _close(self, kills: Sequence[Future[Any]], closed: Future[None]) -> None:
-        wait(kills, num_returns=len(kills))
+    def _close(self, closed: Future[None]) -> None:
         try:
+            self._wake_haunted()
+            kills = self._kill(self._session.pty_ids)
+            wait(kills, num_returns=len(kills))
             for kill in kills:
                 _check_killed(kill)
             self._services.write(lambda db: storage.delete(db, self._id))
@@ -215,17 +221,23 @@ class SessionActor(Actor):
             parent=self.me,
             labels={"session": self._id},
             restart="permanent",
+            idle_after=self._services.idle_seconds,
             get_if_exists=True,
             handle=PtyHandle,
         )
+
+    def _wake_haunted(self) -> None:
+        """Terminals that have ended and left somebody in the background: their actors may be gone, and must end that."""
+        marks = {resident.mark for resident in self._services.ptys.census.take()}
+        for pty_id in marks.intersection(self._session.pty_ids):
+            self._spawn(str(pty_id))
 
     def _kill(self, pty_ids: Sequence[str]) -> list[Future[Any]]:
         found = [self.system.find(f"pty:{each}", handle=PtyHandle) for each in pty_ids]
         return [pty.kill.options(timeout=None).remote() for pty in found if pty is not None]
 
     def _move(self, pty_id: str, window_id: str, pane_id: str) -> None:
-        if (pty := self.system.find(f"pty:{pty_id}", handle=PtyHandle)) is not None:
-            pty.move.tell(self._id, window_id, pane_id)
+        self._spawn(pty_id).move.tell(self._id, window_id, pane_id)
 
     def _is_running(self, pty_id: str) -> bool:
         pty = self.system.find(f"pty:{pty_id}", handle=PtyHandle)

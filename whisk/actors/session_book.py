@@ -25,8 +25,6 @@ from whisk.work.start import LaunchContext
 if TYPE_CHECKING:
     from whisk.actors.system import ActorSystem
 
-# An ended terminal that somebody looks at is kept at hand for this long.
-_ENDED_IDLE_SECONDS = 60.0
 # What ending everything in a session may take: three signals, each with its grace.
 CLOSE_SECONDS = 60.0
 
@@ -113,7 +111,7 @@ class SessionBook:
         wait(pending, num_returns=len(pending), timeout=2.0)
         # One that cannot answer is shown as it was stored.
         return [
-            ask.get() if ask is not None and ask.done() and ask.error() is None else info(record, 0)
+            ask.get() if ask is not None and ask.done() and ask.error() is None else info(record, record.output_offset)
             for record, ask in zip(records, asked, strict=True)
         ]
 
@@ -130,7 +128,7 @@ class SessionBook:
             name=f"pty:{pty_id}",
             parent=self.parent,
             labels={"session": record.session_id},
-            idle_after=_ENDED_IDLE_SECONDS if record.ended else None,
+            idle_after=self.services.idle_seconds,
             get_if_exists=True,
             handle=PtyHandle,
         )
@@ -162,6 +160,7 @@ class SessionBook:
             parent=self.parent,
             labels={"session": session_id},
             restart="permanent",
+            idle_after=self.services.idle_seconds,
             get_if_exists=True,
             handle=SessionHandle,
         )

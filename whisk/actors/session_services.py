@@ -19,6 +19,10 @@ from whisk.work.project import Project
 from whisk.work.start import BridgeCredentials, BridgeRequest
 
 
+# How long a terminal that has ended, and a session in which nothing runs, stay in memory when nobody speaks to them.
+IDLE_SECONDS = 60.0
+
+
 class BridgeRegistrar(Protocol):
     """Makes the credentials of one terminal's hooks and returns when they are stored: the child's first hook may come
     within a millisecond of its start. Blocks the calling greenlet only; raises refusals.
@@ -43,6 +47,7 @@ class SessionServices:
     profiles: Callable[[], Sequence[Profile]]
     changed: Callable[[str], None] = field(default=lambda _: None)
     register_bridge: BridgeRegistrar | None = None
+    idle_seconds: float = IDLE_SECONDS
 
     def write(self, change: Callable[[Database], Any]) -> None:
         """Make a change and return when it is on disk; blocks the calling greenlet only, raises refusals."""

@@ -13,12 +13,13 @@ from whisk.actors.bridges import BridgesActor, BridgesHandle
 from whisk.actors.commands import CommandsActor, CommandsHandle
 from whisk.actors.events import EventsActor, EventsHandle, Numbering
 from whisk.actors.future import wait
+from whisk.actors.history import HistoryActor, HistoryBounds, HistoryHandle
 from whisk.actors.journal import JournalActor, JournalHandle
 from whisk.actors.mail_effect import WorkEffects
 from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
 from whisk.actors.pty import PtyHandle, PtyServices
 from whisk.actors.pty_host import PtyHostActor, PtyHostHandle
-from whisk.actors.pty_life import tidy_host
+from whisk.actors.pty_life import KEEPER, tidy_host
 from whisk.actors.pty_link import host_paths
 from whisk.actors.registrar import Registrar
 from whisk.actors.session_book import SessionBook
@@ -47,7 +48,7 @@ PHASES = (
     ("run:*", "work-item:*", "project:*"),
     ("session:*",),
     ("pty:*",),
-    ("pty-host", "mailbox:*", "post-office"),
+    ("history", "pty-host", "mailbox:*", "post-office"),
     ("events", "commands"),
     ("journal",),
 )
@@ -130,6 +131,10 @@ class Actors:
             ring_bytes=settings.terminal.ring_bytes,
             transcript_bytes=settings.terminal.transcript_bytes,
         )
+        history = HistoryBounds(settings.terminal.transcript_total_bytes, settings.terminal.history_terminals)
+        self.system.spawn(
+            HistoryActor, ptys, history, name=KEEPER, parent="supervisor", restart="permanent", handle=HistoryHandle
+        )  # fmt: skip
         sessions = SessionServices(
             store=store,
             journal=self.journal,

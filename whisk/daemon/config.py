@@ -6,6 +6,7 @@ addr = "127.0.0.1:8787"
 
 [terminal]
 ring_bytes = 1048576
+transcript_total_bytes = 1073741824
 
 [prompts]
 limit = "10m"
@@ -76,10 +77,14 @@ class DaemonTable(Table, frozen=True):
 
 
 class TerminalTable(Table, frozen=True):
-    """How much of each terminal's output is kept: in memory, and on disk."""
+    """How much of each terminal's output is kept: in memory, and on disk. Of those that have ended, all transcripts
+    together take `transcript_total_bytes`, and `history_terminals` are remembered when their session is closed.
+    """
 
     ring_bytes: int = 1024 * _KIB
     transcript_bytes: int = 16 * 1024 * _KIB
+    transcript_total_bytes: Annotated[int, msgspec.Meta(ge=0)] = 1024 * 1024 * _KIB
+    history_terminals: Annotated[int, msgspec.Meta(ge=0)] = 5000
 
 
 class PromptTable(Table, frozen=True):

@@ -85,6 +85,19 @@ def select_newest(db: Database, limit: int, session_id: str | None = None) -> li
     return [decode(doc, PtyRecord) for (doc,) in query.limit(limit).tuples().execute(db)][::-1]
 
 
+def select_ids(db: Database) -> set[str]:
+    return {pty_id for (pty_id,) in TerminalRow.select(TerminalRow.id).tuples().execute(db)}
+
+
+def select_ended(db: Database) -> list[tuple[str, bool]]:
+    """The ids of terminals that have ended, the longest ended first, and whether their session is still there."""
+    sql = (
+        "SELECT terminal.id, session.id IS NOT NULL FROM terminal LEFT JOIN session ON session.id = terminal.session_id"
+        " WHERE terminal.status NOT IN ('starting', 'running') ORDER BY terminal.updated_at, terminal.id"
+    )
+    return [(pty_id, bool(listed)) for pty_id, listed in db.execute_sql(sql)]
+
+
 def select_alive(db: Database) -> list[PtyRecord]:
     """Those that were starting or running when last heard of: what a new daemon has to adopt. Oldest first."""
     query = TerminalRow.select(TerminalRow.doc).where(TerminalRow.status.in_(("starting", "running")))

@@ -153,6 +153,19 @@ class Transcript:
         return self._folder / f"{begin:020}{_SUFFIX}"
 
 
+def find_transcripts(root: Path) -> set[str]:
+    """The names of the transcripts below `root`."""
+    try:
+        return {entry.name for entry in os.scandir(root) if entry.is_dir()}
+    except FileNotFoundError:
+        return set()
+
+
+def measure(folder: Path) -> int:
+    """The bytes that a transcript takes."""
+    return sum(_size(folder / f"{begin:020}{_SUFFIX}") for begin in _segments(folder))
+
+
 def _segments(folder: Path) -> list[int]:
     try:
         names = os.listdir(folder)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
 from whisk.clock import Instant
 from whisk.terminal.pty import PtyRecord, PtyStatus
@@ -40,6 +41,29 @@ class PtyHistory(PtyHistorySummary, frozen=True, kw_only=True):
     end: int
     skipped: int = 0
     output_base64: str | None = None
+
+
+class Kept(NamedTuple):
+    """An ended terminal: `size` bytes of its output are on disk. `listed`: its session is there and still shows it."""
+
+    id: str
+    size: int
+    listed: bool
+
+
+def choose_expired(ended: Sequence[Kept], total_bytes: int, count: int) -> list[Kept]:
+    """Which of `ended` (the longest ended first) have to go: the oldest, until the output of those that stay takes no
+    more than `total_bytes` and no more than `count` are remembered whose session is gone.
+    """
+    size = sum(each.size for each in ended)
+    forgotten = sum(not each.listed for each in ended)
+    expired = []
+    for each in ended:
+        if (each.size and size > total_bytes) or (not each.listed and forgotten > count):
+            expired.append(each)
+            size -= each.size
+            forgotten -= not each.listed
+    return expired
 
 
 def summary(record: PtyRecord) -> PtyHistorySummary:

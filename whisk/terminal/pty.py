@@ -70,6 +70,8 @@ class PtyRecord(Record, frozen=True):
     title: str | None = None
     terminal_working_directory: str | None = None
     error: str | None = None
+    # How much it printed; known once it has ended.
+    output_offset: int = 0
 
     @property
     def ended(self) -> bool:

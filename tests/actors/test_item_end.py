@@ -50,7 +50,9 @@ def until_gone(desk: Desk, name: str) -> None:
 
 
 def test_a_deleted_item_takes_its_runs_questions_and_gates_with_it(desk: Desk, item: WorkItem) -> None:
-    other = get(desk.work.project(item.project_id).create_item.remote(CreateWorkItem(project_id=item.project_id, title="Stays")))
+    other = get(
+        desk.work.project(item.project_id).create_item.remote(CreateWorkItem(project_id=item.project_id, title="Stays"))
+    )
     for each in (item, other):
         run = desk.start(each, launch=True, agent_profile_id="claude")
         get(desk.work.item(each.id).ask_question.remote(AskQuestion(prompt="?", run_id=run.id)))

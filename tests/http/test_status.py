@@ -91,9 +91,7 @@ def test_a_report_without_a_run_is_only_kept(call: Call, item: dict[str, Any], r
         ({"kind": "stuck", "paneId": "p"}, 400, "unsupported status kind stuck"),
     ],
 )
-def test_a_report_that_is_refused_leaves_nothing(
-    call: Call, fields: dict[str, Any], status: int, part: str
-) -> None:
+def test_a_report_that_is_refused_leaves_nothing(call: Call, fields: dict[str, Any], status: int, part: str) -> None:
     answer = report(call, **fields)
     assert answer.status == status
     assert part in answer.json["error"]
@@ -118,9 +116,7 @@ def test_reports_are_listed_by_what_they_are_about_and_by_who_has_read_them(
     assert call("POST", "/v1/status-events/stat_9/read").status == 404
 
 
-def test_a_report_and_its_run_survive_the_daemon_together(
-    call: Call, desk: Desk, run: dict[str, Any]
-) -> None:
+def test_a_report_and_its_run_survive_the_daemon_together(call: Call, desk: Desk, run: dict[str, Any]) -> None:
     event = report(call, "blocked", runId=run["id"]).json["event"]
     desk.crash()
     desk.open(ActorSystem("next"))

@@ -114,7 +114,9 @@ class BridgeActor(Actor):
         """
         self._check_answerer(said.pty_id)
         answer = resolve(self._request.ask, said)
-        return self._close(answered(self._request, answer, self.clock.now(), said.actor or "person", surface=said.surface))
+        return self._close(
+            answered(self._request, answer, self.clock.now(), said.actor or "person", surface=said.surface)
+        )
 
     def release(self, said: Resolution) -> Future[BridgeRequest]:
         """Send the decision back to the agent's own window."""

@@ -147,7 +147,9 @@ class BridgesActor(Actor):
         check_text(who, "actor", limit=256)
         now = self.clock.now()
         reply: Future[Policy] = Future()
-        write = self._services.journal.write.remote(lambda db: bridge_storage.delete_policy(db, policy_id, now, who, surface))
+        write = self._services.journal.write.remote(
+            lambda db: bridge_storage.delete_policy(db, policy_id, now, who, surface)
+        )
         self.pipe(write, self._policy_written, None, True, reply)
         return reply
 

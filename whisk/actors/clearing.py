@@ -1,4 +1,4 @@
-"""`daemon clear`: end every terminal, forget sessions, their output, work and mail. Policies, prompts and the audit stay."""
+"""`daemon clear`: end every terminal, forget sessions, output, work and mail. Policies, prompts and the audit stay."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from whisk.storage.project import PROJECTS
 from whisk.storage.question import QUESTIONS
 from whisk.storage.run import RUNS
 from whisk.storage.session import SessionRow
-from whisk.storage.status import EVENTS
 from whisk.storage.terminal import TerminalRow
 from whisk.work.clearing import Cleared
 

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 _STOP_SECONDS = 5.0
 
 
-def end_item(
-    system: ActorSystem, services: WorkServices, item_id: str, request: DeleteItem, now: Instant
-) -> WorkItem:
+def end_item(system: ActorSystem, services: WorkServices, item_id: str, request: DeleteItem, now: Instant) -> WorkItem:
     """The item as it was last, with its deletion in its history. For the item's own actor, which must end after it.
 
     Sessions that whisk made for its runs are closed, and with them what runs in them; the agent of a run that was

@@ -227,7 +227,7 @@ class SessionActor(Actor):
         )
 
     def _wake_haunted(self) -> None:
-        """Terminals that have ended and left somebody in the background: their actors may be gone, and must end that."""
+        """Terminals that have ended and left somebody in the background: their actors may be gone, and must end it."""
         marks = {resident.mark for resident in self._services.ptys.census.take()}
         for pty_id in marks.intersection(self._session.pty_ids):
             self._spawn(str(pty_id))

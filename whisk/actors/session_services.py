@@ -18,7 +18,6 @@ from whisk.work.order import Callback
 from whisk.work.project import Project
 from whisk.work.start import BridgeCredentials, BridgeRequest
 
-
 # How long a terminal that has ended, and a session in which nothing runs, stay in memory when nobody speaks to them.
 IDLE_SECONDS = 60.0
 

@@ -22,7 +22,15 @@ from whisk.storage import run as run_storage
 from whisk.storage.project import PROJECTS
 from whisk.work.gate import CompleteGate, GateReport, OpenGate, complete_gate, new_gate
 from whisk.work.item import WorkItem
-from whisk.work.item_change import AttachToItem, BindWorktree, DeleteItem, UpdateItem, attach, bind_worktree, update_item
+from whisk.work.item_change import (
+    AttachToItem,
+    BindWorktree,
+    DeleteItem,
+    UpdateItem,
+    attach,
+    bind_worktree,
+    update_item,
+)
 from whisk.work.prompt_template import find_template, render
 from whisk.work.question import AnswerQuestion, AskQuestion, Question, answer_question, new_question
 from whisk.work.run import LaunchRun, Run, StartRun, check_preset, new_run

@@ -56,9 +56,7 @@ def complete(words: list[str], load: Callable[[str], Command], fetch: Fetch) -> 
         name, equals, value = typed.lstrip("-").partition("=")
         if equals and name in options:
             lead = typed[: len(typed) - len(value)]
-            return _behind_equals(
-                _values(name, _placeholder(command, name), _about(command, name), value, fetch), lead
-            )
+            return _behind_equals(_values(name, _placeholder(command, name), _about(command, name), value, fetch), lead)
         return Candidates(_options(command, rest, typed))
     place = _positional(command, _positionals(rest, options))
     if place is None:

@@ -15,8 +15,10 @@ _whisk() {
         if [ "$first" = 1 ]; then
             first=0
             case $line in
-            :files*) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]#=}"); return ;;
-            :folders*) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "${COMP_WORDS[COMP_CWORD]#=}"); return ;;
+            :files*) compopt -o filenames
+                mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]#=}"); return ;;
+            :folders*) compopt -o filenames
+                mapfile -t COMPREPLY < <(compgen -d -- "${COMP_WORDS[COMP_CWORD]#=}"); return ;;
             esac
         fi
         case $line in *[:=]) compopt -o nospace ;; esac

@@ -1,7 +1,7 @@
 """The wire as an OpenAPI 3.0 document, made of the route table and the records that it names.
 
-`GET /v1/openapi.json` serves it, `docs/openapi.json` is a copy of it. Operations have the names and path parameters that
-clients of whiskd know: `{work_item_id}` of the route table is `{workItemID}` there.
+`GET /v1/openapi.json` serves it, `docs/openapi.json` is a copy of it. Operations have the names and path parameters
+that clients of whiskd know: `{work_item_id}` of the route table is `{workItemID}` there.
 """
 
 from __future__ import annotations

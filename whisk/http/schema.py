@@ -103,7 +103,11 @@ class Schemas:
         if field.default is None and schema.pop("nullable", False) and (inner := schema.get("allOf")):
             return dict(inner[0])
         # An empty default says no more than the field's absence.
-        if field.default is not NODEFAULT and isinstance(field.default, bool | int | float | str) and field.default != "":
+        if (
+            field.default is not NODEFAULT
+            and isinstance(field.default, bool | int | float | str)
+            and field.default != ""
+        ):
             return schema | {"default": field.default}
         return schema
 

@@ -156,7 +156,8 @@ Usage:
 
 Options:
   --answer=<text>         An answer; one for each question, in order: a label, its number, or any other text. Several
-                          choices of one question are joined by ", ". An approval takes allow or deny, a form one text for each field. - reads stdin.
+                          choices of one question are joined by ", ". An approval takes allow or deny, a form one
+                          text for each field. - reads stdin.
   --answers-json=<json>   Any answer exactly: a list with a text, an option's number or a list of these for each
                           question, or an object by question text; for a form its content. - reads stdin.
   --deny                  Refuse; the agent reads the reason.

@@ -74,7 +74,15 @@ def _label(text: str) -> tuple[str, str]:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/actors", list_actors, "List the actors", query=ActorFilter, reply=list[ActorInfo], operation="listActors"),
+    Route(
+        "GET",
+        "/v1/actors",
+        list_actors,
+        "List the actors",
+        query=ActorFilter,
+        reply=list[ActorInfo],
+        operation="listActors",
+    ),
     Route("GET", "/v1/actors/{name}", show_actor, "Show one actor", reply=ActorInfo, operation="getActor"),
     Route(
         "POST",
@@ -85,9 +93,21 @@ ROUTES: tuple[Route, ...] = (
         reply=ActorInfo,
         operation="restartActor",
     ),
-    Route("POST", "/v1/actors/{name}/stop", stop_actor, "Stop an actor", body=Nothing, reply=ActorInfo, operation="stopActor"),
     Route(
-        "GET", "/v1/dead-letters", list_dead_letters, "List messages that no actor took", reply=tuple[DeadLetter, ...],
+        "POST",
+        "/v1/actors/{name}/stop",
+        stop_actor,
+        "Stop an actor",
+        body=Nothing,
+        reply=ActorInfo,
+        operation="stopActor",
+    ),
+    Route(
+        "GET",
+        "/v1/dead-letters",
+        list_dead_letters,
+        "List messages that no actor took",
+        reply=tuple[DeadLetter, ...],
         operation="listDeadLetters",
     ),
     Route(

@@ -97,8 +97,25 @@ def _runtime(event: Event) -> RuntimeEvent:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/events/next", next_event, "Wait for the next event", query=NextEventQuery, reply=NextEvent, operation="nextEvent"),
-    Route("GET", "/v1/events", stream_events, "Follow events (SSE)", query=StreamQuery, reply=Stream, stream=True, operation="streamEvents",
+    Route(
+        "GET",
+        "/v1/events/next",
+        next_event,
+        "Wait for the next event",
+        query=NextEventQuery,
+        reply=NextEvent,
+        operation="nextEvent",
+    ),
+    Route(
+        "GET",
+        "/v1/events",
+        stream_events,
+        "Follow events (SSE)",
+        query=StreamQuery,
+        reply=Stream,
+        stream=True,
+        operation="streamEvents",
         media="text/event-stream",
-        frames=(RuntimeEvent,)),
+        frames=(RuntimeEvent,),
+    ),
 )

@@ -24,7 +24,15 @@ def complete_gate(api: Api, request: Request[CompleteGate, None]) -> GateReport:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/gate-reports", list_gates, "List gates", query=GateFilter, reply=list[GateReport], operation="listGateReports"),
+    Route(
+        "GET",
+        "/v1/gate-reports",
+        list_gates,
+        "List gates",
+        query=GateFilter,
+        reply=list[GateReport],
+        operation="listGateReports",
+    ),
     Route(
         "POST",
         "/v1/gate-reports/{gate_id}/complete",

@@ -196,8 +196,25 @@ def _post_office(api: Api) -> PostOfficeHandle:
 _ID = "/v1/mail/{mail_id}"
 
 ROUTES: tuple[Route, ...] = (
-    Route("POST", "/v1/mail", send_mail, "Send a message", body=SendMailRequest, reply=MailMessage, status=201, operation="sendMail"),
-    Route("GET", "/v1/mail", list_mail, "List messages, newest first", query=MailQuery, reply=list[MailMessage], operation="listMail"),
+    Route(
+        "POST",
+        "/v1/mail",
+        send_mail,
+        "Send a message",
+        body=SendMailRequest,
+        reply=MailMessage,
+        status=201,
+        operation="sendMail",
+    ),
+    Route(
+        "GET",
+        "/v1/mail",
+        list_mail,
+        "List messages, newest first",
+        query=MailQuery,
+        reply=list[MailMessage],
+        operation="listMail",
+    ),
     Route(
         "GET",
         "/v1/mail/next",
@@ -217,7 +234,14 @@ ROUTES: tuple[Route, ...] = (
         operation="searchMail",
     ),
     Route("GET", _ID, get_mail, "Show a message", reply=MailMessage, operation="getMail"),
-    Route("GET", f"{_ID}/thread", show_thread, "Show a whole conversation, its root first", reply=list[MailMessage], operation="getMailThread"),
+    Route(
+        "GET",
+        f"{_ID}/thread",
+        show_thread,
+        "Show a whole conversation, its root first",
+        reply=list[MailMessage],
+        operation="getMailThread",
+    ),
     Route(
         "POST",
         f"{_ID}/read",

@@ -83,5 +83,13 @@ def metrics(api: Api, _request: Request[None, None]) -> Text:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/metrics", metrics, "Counters of actors, journal and server for Prometheus", reply=Text, operation="getMetrics", media="text/plain"),
+    Route(
+        "GET",
+        "/metrics",
+        metrics,
+        "Counters of actors, journal and server for Prometheus",
+        reply=Text,
+        operation="getMetrics",
+        media="text/plain",
+    ),
 )

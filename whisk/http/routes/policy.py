@@ -22,7 +22,31 @@ def remove_policy(api: Api, request: Request[None, RemovePolicy]) -> Policy:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/policies", list_policies, "List policies, the oldest first", reply=list[Policy], operation="listPolicies"),
-    Route("POST", "/v1/policies", add_policy, "Add a policy", body=PolicyDraft, reply=Policy, status=201, operation="addPolicy"),
-    Route("DELETE", "/v1/policies/{policy_id}", remove_policy, "Remove a policy", query=RemovePolicy, reply=Policy, operation="removePolicy"),
+    Route(
+        "GET",
+        "/v1/policies",
+        list_policies,
+        "List policies, the oldest first",
+        reply=list[Policy],
+        operation="listPolicies",
+    ),
+    Route(
+        "POST",
+        "/v1/policies",
+        add_policy,
+        "Add a policy",
+        body=PolicyDraft,
+        reply=Policy,
+        status=201,
+        operation="addPolicy",
+    ),
+    Route(
+        "DELETE",
+        "/v1/policies/{policy_id}",
+        remove_policy,
+        "Remove a policy",
+        query=RemovePolicy,
+        reply=Policy,
+        operation="removePolicy",
+    ),
 )

@@ -36,5 +36,12 @@ ROUTES = (
         reply=list[AgentProfile],
         operation="listAgentProfiles",
     ),
-    Route("GET", "/v1/agents/detected", list_detected, "List the agents found here", reply=list[DetectedAgent], operation="listDetectedAgents"),
+    Route(
+        "GET",
+        "/v1/agents/detected",
+        list_detected,
+        "List the agents found here",
+        reply=list[DetectedAgent],
+        operation="listDetectedAgents",
+    ),
 )

@@ -36,7 +36,16 @@ def _detail(db: Database, project_id: str) -> ProjectDetail:
 
 ROUTES: tuple[Route, ...] = (
     Route("GET", "/v1/projects", list_projects, "List projects", reply=list[Project], operation="listProjects"),
-    Route("POST", "/v1/projects", create_project, "Create a project", body=CreateProject, reply=Project, status=201, operation="createProject"),
+    Route(
+        "POST",
+        "/v1/projects",
+        create_project,
+        "Create a project",
+        body=CreateProject,
+        reply=Project,
+        status=201,
+        operation="createProject",
+    ),
     Route(
         "GET",
         "/v1/projects/{project_id}/detail",

@@ -105,8 +105,23 @@ def _past(found: BridgeRequest) -> WhiskError:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/agent-prompts", list_prompts, "List prompts", query=PromptFilter, reply=list[AgentPrompt], operation="listAgentPrompts"),
-    Route("GET", "/v1/agent-prompts/{prompt_id}", show_prompt, "Show a prompt", reply=AgentPrompt, operation="getAgentPrompt"),
+    Route(
+        "GET",
+        "/v1/agent-prompts",
+        list_prompts,
+        "List prompts",
+        query=PromptFilter,
+        reply=list[AgentPrompt],
+        operation="listAgentPrompts",
+    ),
+    Route(
+        "GET",
+        "/v1/agent-prompts/{prompt_id}",
+        show_prompt,
+        "Show a prompt",
+        reply=AgentPrompt,
+        operation="getAgentPrompt",
+    ),
     Route(
         "POST",
         "/v1/agent-prompts/{prompt_id}/resolve",

@@ -146,7 +146,9 @@ def read_output(api: Api, request: Request[None, OutputQuery]) -> OutputSnapshot
         output = request.wait(follow, None)
     before = b""
     if begins_inside(output.data):
-        before = request.wait(pty.read.remote(max(output.offset - LOOK_BACK, 0), min(LOOK_BACK, output.offset)), None).data
+        before = request.wait(
+            pty.read.remote(max(output.offset - LOOK_BACK, 0), min(LOOK_BACK, output.offset)), None
+        ).data
     shown = None
     if query.snapshot:
         shown = request.wait(pty.snapshot.options(timeout=_SNAPSHOT_SECONDS).remote(), None)
@@ -230,10 +232,27 @@ _ONE = "/v1/ptys/{pty_id}"
 ROUTES = (
     Route("GET", "/v1/ptys", list_ptys, "List terminals, oldest first", reply=list[PtyInfo], operation="listPTYs"),
     Route("GET", _ONE, show_pty, "Show one terminal", reply=PtyInfo, operation="getPTY"),
-    Route("DELETE", _ONE, delete_pty, "Delete a terminal that has ended, and its output", status=204, operation="deletePTY"),
+    Route(
+        "DELETE",
+        _ONE,
+        delete_pty,
+        "Delete a terminal that has ended, and its output",
+        status=204,
+        operation="deletePTY",
+    ),
     Route("POST", f"{_ONE}/write", write_pty, "Type into a terminal", body=WritePty, status=204, operation="writePTY"),
-    Route("POST", f"{_ONE}/resize", resize_pty, "Change the size of a terminal", body=ResizePty, status=204, operation="resizePTY"),
-    Route("POST", f"{_ONE}/kill", kill_pty, "End everything that runs in a terminal", reply=KilledPty, operation="killPTY"),
+    Route(
+        "POST",
+        f"{_ONE}/resize",
+        resize_pty,
+        "Change the size of a terminal",
+        body=ResizePty,
+        status=204,
+        operation="resizePTY",
+    ),
+    Route(
+        "POST", f"{_ONE}/kill", kill_pty, "End everything that runs in a terminal", reply=KilledPty, operation="killPTY"
+    ),
     Route(
         "GET",
         f"{_ONE}/output",

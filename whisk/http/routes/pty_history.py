@@ -1,4 +1,4 @@
-"""What terminals have printed, long after everybody has looked away: read from their transcripts, also of ended ones."""
+"""What terminals have printed, read from their transcripts: also of those that have ended long ago."""
 
 from __future__ import annotations
 

@@ -62,8 +62,25 @@ def await_answer(api: Api, request: Request[None, AnswerWait]) -> Question:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/questions", list_questions, "List questions", query=QuestionFilter, reply=list[Question], operation="listQuestions"),
-    Route("POST", "/v1/questions", ask_question, "Ask a question", body=AskQuestion, reply=Question, status=201, operation="askQuestion"),
+    Route(
+        "GET",
+        "/v1/questions",
+        list_questions,
+        "List questions",
+        query=QuestionFilter,
+        reply=list[Question],
+        operation="listQuestions",
+    ),
+    Route(
+        "POST",
+        "/v1/questions",
+        ask_question,
+        "Ask a question",
+        body=AskQuestion,
+        reply=Question,
+        status=201,
+        operation="askQuestion",
+    ),
     Route(
         "POST",
         "/v1/questions/{question_id}/answer",

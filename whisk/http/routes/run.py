@@ -43,8 +43,41 @@ def cancel_run(api: Api, request: Request[CancelRun, None]) -> Run:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/work-item-runs", list_runs, "List runs", query=RunFilter, reply=list[Run], operation="listWorkItemRuns"),
-    Route("POST", "/v1/work-item-runs", start_run, "Start a run", body=StartRun, reply=Run, status=201, operation="startWorkItemRun"),
-    Route("POST", "/v1/work-item-runs/{run_id}/launch", launch_run, "Launch a queued run", body=LaunchRun, reply=Run, operation="launchWorkItemRun"),
-    Route("POST", "/v1/work-item-runs/{run_id}/cancel", cancel_run, "Cancel a run", body=CancelRun, reply=Run, operation="cancelWorkItemRun"),
+    Route(
+        "GET",
+        "/v1/work-item-runs",
+        list_runs,
+        "List runs",
+        query=RunFilter,
+        reply=list[Run],
+        operation="listWorkItemRuns",
+    ),
+    Route(
+        "POST",
+        "/v1/work-item-runs",
+        start_run,
+        "Start a run",
+        body=StartRun,
+        reply=Run,
+        status=201,
+        operation="startWorkItemRun",
+    ),
+    Route(
+        "POST",
+        "/v1/work-item-runs/{run_id}/launch",
+        launch_run,
+        "Launch a queued run",
+        body=LaunchRun,
+        reply=Run,
+        operation="launchWorkItemRun",
+    ),
+    Route(
+        "POST",
+        "/v1/work-item-runs/{run_id}/cancel",
+        cancel_run,
+        "Cancel a run",
+        body=CancelRun,
+        reply=Run,
+        operation="cancelWorkItemRun",
+    ),
 )

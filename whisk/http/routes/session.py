@@ -116,7 +116,14 @@ _PANE = _ONE + "/panes/{pane_id}"
 _IN_WINDOW = _ONE + "/windows/{window_id}/panes/{pane_id}"
 
 ROUTES = (
-    Route("GET", "/v1/sessions", list_sessions, "List sessions, oldest first", reply=list[Session], operation="listSessions"),
+    Route(
+        "GET",
+        "/v1/sessions",
+        list_sessions,
+        "List sessions, oldest first",
+        reply=list[Session],
+        operation="listSessions",
+    ),
     Route(
         "POST",
         "/v1/sessions",
@@ -135,7 +142,15 @@ ROUTES = (
         reply=list[Session],
         operation="closeSession",
     ),
-    Route("POST", f"{_ONE}/split", split_pane, "Split a pane", body=SplitPane, reply=SplitPaneResult, operation="splitPane"),
+    Route(
+        "POST",
+        f"{_ONE}/split",
+        split_pane,
+        "Split a pane",
+        body=SplitPane,
+        reply=SplitPaneResult,
+        operation="splitPane",
+    ),
     Route(
         "POST",
         f"{_PANE}/start-pty",
@@ -156,9 +171,31 @@ ROUTES = (
         status=201,
         operation="restartPanePTY",
     ),
-    Route("POST", f"{_PANE}/detach-pty", detach_pty, "Empty a pane; its terminal runs on", reply=DetachedPanePty, operation="detachPanePTY"),
-    Route("POST", f"{_IN_WINDOW}/close", close_pane, "Close a pane and end what runs in it", reply=Session, operation="closePane"),
-    Route("POST", f"{_ONE}/set-root-dir", set_root_dir, "Move a session", body=SetRootDir, reply=Session, operation="setSessionRootDir"),
+    Route(
+        "POST",
+        f"{_PANE}/detach-pty",
+        detach_pty,
+        "Empty a pane; its terminal runs on",
+        reply=DetachedPanePty,
+        operation="detachPanePTY",
+    ),
+    Route(
+        "POST",
+        f"{_IN_WINDOW}/close",
+        close_pane,
+        "Close a pane and end what runs in it",
+        reply=Session,
+        operation="closePane",
+    ),
+    Route(
+        "POST",
+        f"{_ONE}/set-root-dir",
+        set_root_dir,
+        "Move a session",
+        body=SetRootDir,
+        reply=Session,
+        operation="setSessionRootDir",
+    ),
     Route(
         "POST",
         f"{_PANE}/set-working-dir",

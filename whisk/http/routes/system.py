@@ -70,8 +70,23 @@ def clear_daemon(api: Api, request: Request[ClearDaemon, None]) -> Cleared:
 
 ROUTES: tuple[Route, ...] = (
     Route("GET", "/v1/health", health, "Say that whiskd is up", reply=Health, auth="none", operation="getHealth"),
-    Route("GET", "/v1/compat", compat, "Say which version of the wire whiskd speaks", reply=Compatibility, operation="getCompatibility"),
-    Route("POST", "/v1/shutdown", shutdown, "Stop whiskd; terminals go on unless killPtys", body=Shutdown, status=204, operation="shutdownDaemon"),
+    Route(
+        "GET",
+        "/v1/compat",
+        compat,
+        "Say which version of the wire whiskd speaks",
+        reply=Compatibility,
+        operation="getCompatibility",
+    ),
+    Route(
+        "POST",
+        "/v1/shutdown",
+        shutdown,
+        "Stop whiskd; terminals go on unless killPtys",
+        body=Shutdown,
+        status=204,
+        operation="shutdownDaemon",
+    ),
     Route(
         "POST",
         "/v1/daemon/clear",

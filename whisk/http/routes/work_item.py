@@ -23,6 +23,23 @@ def create_item(api: Api, request: Request[CreateWorkItem, None]) -> WorkItem:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/v1/work-items", list_items, "List work items", query=WorkItemFilter, reply=list[WorkItem], operation="listWorkItems"),
-    Route("POST", "/v1/work-items", create_item, "Create a work item", body=CreateWorkItem, reply=WorkItem, status=201, operation="createWorkItem"),
+    Route(
+        "GET",
+        "/v1/work-items",
+        list_items,
+        "List work items",
+        query=WorkItemFilter,
+        reply=list[WorkItem],
+        operation="listWorkItems",
+    ),
+    Route(
+        "POST",
+        "/v1/work-items",
+        create_item,
+        "Create a work item",
+        body=CreateWorkItem,
+        reply=WorkItem,
+        status=201,
+        operation="createWorkItem",
+    ),
 )

@@ -80,6 +80,8 @@ def body_of(route: Route) -> Any:
 def takes_anything(kind: inspect.Type) -> bool:
     if isinstance(kind, inspect.UnionType):
         return any(takes_anything(each) for each in kind.types)
+    if isinstance(kind, inspect.Metadata):
+        return takes_anything(kind.type)
     return isinstance(kind, inspect.AnyType | inspect.RawType | inspect.CustomType | inspect.DictType)
 
 

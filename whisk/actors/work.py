@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whisk.actors.definition_book import DefinitionBook
 from whisk.actors.future import get
 from whisk.actors.project import ProjectActor, ProjectHandle
 from whisk.actors.run import RunHandle
@@ -34,6 +35,7 @@ class Work:
         self._services = services
         self._clock = clock
         self._parent = parent
+        self.definitions = DefinitionBook(services, clock)
 
     def start(self) -> None:
         """Start the projects there are, and with them what was alive when the last daemon ended."""

@@ -43,6 +43,9 @@ class Schemas:
 
     def _of(self, info: types.Type) -> Schema:
         match info:
+            case types.Metadata(extra={"wire": kind}):
+                # Decoded later, by the handler; this is what it takes.
+                return self.of(kind)
             case types.Metadata():
                 return self._of(info.type) | (info.extra_json_schema or {})
             case types.AnyType() | types.RawType():

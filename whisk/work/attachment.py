@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -26,7 +26,7 @@ class MetadataValue(Record, frozen=True):
     text: str | None = msgspec.field(name="string", default=None)
     number: float | None = None
     flag: bool | None = msgspec.field(name="bool", default=None)
-    raw: str | None = msgspec.field(name="json", default=None)
+    raw: Any = msgspec.field(name="json", default=None)
 
 
 class Attachment(Record, frozen=True):

@@ -56,6 +56,7 @@ class CompleteGate(Record, frozen=True):
     override_reason: str = ""
     actor: str | None = None
     surface: Surface = ""
+    id: str = ""
 
 
 def new_gate(request: OpenGate, *, gate_id: str, project_id: str, work_item_id: str, now: Instant) -> GateReport:

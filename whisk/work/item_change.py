@@ -30,6 +30,7 @@ class UpdateItem(Record, frozen=True):
     title: str | None = None
     body_markdown: str | None = None
     actor: str | None = None
+    id: str = ""
 
 
 class AttachToItem(Record, frozen=True):
@@ -44,6 +45,7 @@ class AttachToItem(Record, frozen=True):
     provider: str = ""
     target: str = ""
     actor: str | None = None
+    work_item_id: str = ""
 
 
 class BindWorktree(Record, frozen=True):
@@ -53,12 +55,14 @@ class BindWorktree(Record, frozen=True):
     worktree_path: str
     base: str = ""
     actor: str | None = None
+    id: str = ""
 
 
 class DeleteItem(Record, frozen=True):
     wire_name: ClassVar[str] = "DeleteWorkItemRequest"
 
     actor: str | None = None
+    id: str = ""
 
 
 def update_item(item: WorkItem, request: UpdateItem, now: Instant) -> WorkItem:

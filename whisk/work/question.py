@@ -51,6 +51,7 @@ class AnswerQuestion(Record, frozen=True):
 
     answer: str
     actor: str | None = None
+    id: str = ""
 
 
 def new_question(

@@ -99,6 +99,7 @@ class LaunchRun(Record, frozen=True):
     system_prompt: str = ""
     worktree_override_path: str = ""
     actor: str | None = None
+    id: str = ""
 
 
 def check_preset(preset: str) -> RunPreset:

@@ -19,7 +19,7 @@ def list_gates(api: Api, request: Request[None, GateFilter]) -> list[GateReport]
 
 
 def complete_gate(api: Api, request: Request[CompleteGate, None]) -> GateReport:
-    gate_id = request.path["gate_id"]
+    gate_id = request.path["gate_report_id"]
     return get(api.work.item_of_gate(gate_id).complete_gate.remote(gate_id, request.body))
 
 
@@ -35,7 +35,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST",
-        "/v1/gate-reports/{gate_id}/complete",
+        "/v1/gate-reports/{gate_report_id}/complete",
         complete_gate,
         "Pass, fail or override a gate; for people only",
         body=CompleteGate,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -28,6 +28,14 @@ class HookEventFilter(Record, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 200
 
 
+class MarkRead(Record, frozen=True):
+    """`id` is for clients that say it twice; the path's is meant."""
+
+    wire_name: ClassVar[str] = "MarkAgentBridgeEventReadRequest"
+
+    id: str = ""
+
+
 class AgentHookLogStatus(Record, frozen=True):
     """`path` is the database that holds the log."""
 
@@ -49,7 +57,7 @@ def list_events(api: Api, request: Request[None, HookEventFilter]) -> list[Agent
     return api.store.read(lambda db: storage.select(db, wanted))
 
 
-def read_event(api: Api, request: Request[None, None]) -> AgentBridgeEvent:
+def read_event(api: Api, request: Request[MarkRead, None]) -> AgentBridgeEvent:
     event_id = request.path["event_id"]
     return get(api.journal.write.remote(lambda db: storage.mark_read(db, event_id)))  # type: ignore[no-any-return]
 
@@ -92,6 +100,7 @@ ROUTES: tuple[Route, ...] = (
         "/v1/agent-bridge-events/{event_id}/read",
         read_event,
         "Mark a log entry read",
+        body=MarkRead,
         reply=AgentBridgeEvent,
         operation="markAgentBridgeEventRead",
     ),

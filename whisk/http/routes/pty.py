@@ -33,12 +33,16 @@ _END = 2**62
 
 
 class WritePty(Record, frozen=True):
-    """`data` is text as a person types it: one line end at its very end is the Enter key. `data_base64` is bytes."""
+    """`data` is text as a person types it: one line end at its very end is the Enter key. `data_base64` is bytes.
+
+    `pty_id` here and below is for clients that say it twice; the path's is meant.
+    """
 
     wire_name: ClassVar[str] = "WritePTYRequest"
 
     data: str | None = None
     data_base64: str | None = None
+    pty_id: str = ""
 
 
 class ResizePty(Record, frozen=True):
@@ -46,6 +50,13 @@ class ResizePty(Record, frozen=True):
 
     cols: int
     rows: int
+    pty_id: str = ""
+
+
+class KillPty(Record, frozen=True):
+    wire_name: ClassVar[str] = "KillPTYRequest"
+
+    pty_id: str = ""
 
 
 class KilledPty(PtyInfo, frozen=True):
@@ -123,7 +134,7 @@ def resize_pty(api: Api, request: Request[ResizePty, None]) -> None:
     request.wait(_pty(api, request).resize.remote(request.body.cols, request.body.rows), None)
 
 
-def kill_pty(api: Api, request: Request[None, None]) -> KilledPty:
+def kill_pty(api: Api, request: Request[KillPty, None]) -> KilledPty:
     report = request.wait(_pty(api, request).kill.options(timeout=_KILL_SECONDS).remote(), _KILL_SECONDS)
     return KilledPty(**msgspec.structs.asdict(report.info), left=report.left)
 
@@ -251,7 +262,13 @@ ROUTES = (
         operation="resizePTY",
     ),
     Route(
-        "POST", f"{_ONE}/kill", kill_pty, "End everything that runs in a terminal", reply=KilledPty, operation="killPTY"
+        "POST",
+        f"{_ONE}/kill",
+        kill_pty,
+        "End everything that runs in a terminal",
+        body=KillPty,
+        reply=KilledPty,
+        operation="killPTY",
     ),
     Route(
         "GET",

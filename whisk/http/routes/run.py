@@ -21,6 +21,7 @@ class CancelRun(Record, frozen=True):
     wire_name: ClassVar[str] = "CancelWorkItemRunRequest"
 
     actor: str | None = None
+    id: str = ""
 
 
 def list_runs(api: Api, request: Request[None, RunFilter]) -> list[Run]:

@@ -1,4 +1,7 @@
-"""Sessions, their panes, and which terminal each pane shows."""
+"""Sessions, their panes, and which terminal each pane shows.
+
+Bodies may repeat the ids of the path, as other clients do; the path's are meant.
+"""
 
 from __future__ import annotations
 
@@ -22,38 +25,62 @@ from whisk.work.start import LaunchContext, StartPtyOptions
 
 
 class SplitPane(Record, frozen=True):
-    """`SplitPaneRequest`; ids that the path has too are ignored in the body."""
-
     wire_name: ClassVar[str] = "SplitPaneRequest"
 
     target_pane_id: str
     window_id: str = ""
     direction: str = ""
     initial_pty: StartPtyOptions | None = None
+    session_id: str = ""
 
 
 class StartPanePty(Record, frozen=True):
     wire_name: ClassVar[str] = "StartPanePTYRequest"
 
     options: StartPtyOptions = StartPtyOptions()
+    session_id: str = ""
+    pane_id: str = ""
+
+
+class RestartPanePty(StartPanePty, frozen=True):
+    wire_name: ClassVar[str] = "RestartPanePTYRequest"
+
+
+class DetachPanePty(Record, frozen=True):
+    wire_name: ClassVar[str] = "DetachPanePTYRequest"
+
+    session_id: str = ""
+    pane_id: str = ""
+
+
+class ClosePane(Record, frozen=True):
+    wire_name: ClassVar[str] = "ClosePaneRequest"
+
+    session_id: str = ""
+    window_id: str = ""
+    pane_id: str = ""
 
 
 class SetRootDir(Record, frozen=True):
     wire_name: ClassVar[str] = "SetSessionRootDirRequest"
 
     root_dir: str
+    session_id: str = ""
 
 
 class SetWorkingDir(Record, frozen=True):
     wire_name: ClassVar[str] = "SetPaneWorkingDirRequest"
 
     working_dir: str
+    session_id: str = ""
+    pane_id: str = ""
 
 
 class SetProject(Record, frozen=True):
     wire_name: ClassVar[str] = "SetSessionProjectRequest"
 
     project_id: str = ""
+    session_id: str = ""
 
 
 def _session(api: Api, request: Request[Any, Any]) -> SessionHandle:
@@ -84,16 +111,16 @@ def start_pty(api: Api, request: Request[StartPanePty, None]) -> StartedPanePty:
     return request.wait(call.remote(request.path["pane_id"], request.body.options, LaunchContext()), START_SECONDS)
 
 
-def restart_pty(api: Api, request: Request[StartPanePty, None]) -> RestartedPanePty:
+def restart_pty(api: Api, request: Request[RestartPanePty, None]) -> RestartedPanePty:
     call = _session(api, request).restart_pty.options(timeout=START_SECONDS)
     return request.wait(call.remote(request.path["pane_id"], request.body.options, LaunchContext()), START_SECONDS)
 
 
-def detach_pty(api: Api, request: Request[None, None]) -> DetachedPanePty:
+def detach_pty(api: Api, request: Request[DetachPanePty, None]) -> DetachedPanePty:
     return request.wait(_session(api, request).detach_pty.remote(request.path["pane_id"]), None)
 
 
-def close_pane(api: Api, request: Request[None, None]) -> Session:
+def close_pane(api: Api, request: Request[ClosePane, None]) -> Session:
     call = _session(api, request).close_pane.options(timeout=CLOSE_SECONDS)
     return request.wait(call.remote(request.path["window_id"], request.path["pane_id"]), CLOSE_SECONDS)
 
@@ -166,7 +193,7 @@ ROUTES = (
         f"{_PANE}/restart-pty",
         restart_pty,
         "Start a terminal in the place of one that has ended",
-        body=StartPanePty,
+        body=RestartPanePty,
         reply=RestartedPanePty,
         status=201,
         operation="restartPanePTY",
@@ -176,6 +203,7 @@ ROUTES = (
         f"{_PANE}/detach-pty",
         detach_pty,
         "Empty a pane; its terminal runs on",
+        body=DetachPanePty,
         reply=DetachedPanePty,
         operation="detachPanePTY",
     ),
@@ -184,6 +212,7 @@ ROUTES = (
         f"{_IN_WINDOW}/close",
         close_pane,
         "Close a pane and end what runs in it",
+        body=ClosePane,
         reply=Session,
         operation="closePane",
     ),

@@ -62,7 +62,7 @@ def list_events(api: Api, request: Request[None, StatusFilter]) -> list[StatusEv
 
 
 def read_event(api: Api, request: Request[MarkStatusEventRead, None]) -> StatusEvent:
-    event_id, now = request.path["event_id"], api.clock.now()
+    event_id, now = request.path["status_event_id"], api.clock.now()
     event, changed = get(api.journal.write.remote(lambda db: storage.read(db, event_id, now)))
     if changed:
         _announce(api, event)
@@ -99,7 +99,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST",
-        "/v1/status-events/{event_id}/read",
+        "/v1/status-events/{status_event_id}/read",
         read_event,
         "Mark a report read",
         body=MarkStatusEventRead,

@@ -12,31 +12,31 @@ from whisk.work.item_change import AttachToItem, BindWorktree, DeleteItem, Updat
 
 
 def show_item(api: Api, request: Request[None, None]) -> WorkItem:
-    return api.store.read(lambda db: item_storage.get(db, request.path["item_id"]))
+    return api.store.read(lambda db: item_storage.get(db, request.path["work_item_id"]))
 
 
 def update_item(api: Api, request: Request[UpdateItem, None]) -> WorkItem:
-    return get(api.work.item(request.path["item_id"]).update.remote(request.body))
+    return get(api.work.item(request.path["work_item_id"]).update.remote(request.body))
 
 
 def attach(api: Api, request: Request[AttachToItem, None]) -> WorkItem:
-    return get(api.work.item(request.path["item_id"]).attach.remote(request.body))
+    return get(api.work.item(request.path["work_item_id"]).attach.remote(request.body))
 
 
 def bind_worktree(api: Api, request: Request[BindWorktree, None]) -> WorkItem:
-    return get(api.work.item(request.path["item_id"]).bind_worktree.remote(request.body))
+    return get(api.work.item(request.path["work_item_id"]).bind_worktree.remote(request.body))
 
 
 def delete_item(api: Api, request: Request[DeleteItem, None]) -> WorkItem:
     """The answer comes when the sessions of its runs have ended; it is the item as it was last."""
-    delete = api.work.item(request.path["item_id"]).delete.options(timeout=CLOSE_SECONDS)
+    delete = api.work.item(request.path["work_item_id"]).delete.options(timeout=CLOSE_SECONDS)
     return get(delete.remote(request.body), timeout=CLOSE_SECONDS)
 
 
 ROUTES: tuple[Route, ...] = (
     Route(
         "GET",
-        "/v1/work-items/{item_id}",
+        "/v1/work-items/{work_item_id}",
         show_item,
         "Show a work item",
         reply=WorkItem,
@@ -44,7 +44,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST",
-        "/v1/work-items/{item_id}/update",
+        "/v1/work-items/{work_item_id}/update",
         update_item,
         "Change a work item's title or body",
         body=UpdateItem,
@@ -53,7 +53,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST",
-        "/v1/work-items/{item_id}/attachments",
+        "/v1/work-items/{work_item_id}/attachments",
         attach,
         "Attach a file, a link or a note to a work item",
         body=AttachToItem,
@@ -63,7 +63,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST",
-        "/v1/work-items/{item_id}/bind-worktree",
+        "/v1/work-items/{work_item_id}/bind-worktree",
         bind_worktree,
         "Bind a worktree to a work item, once",
         body=BindWorktree,
@@ -72,7 +72,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST",
-        "/v1/work-items/{item_id}/delete",
+        "/v1/work-items/{work_item_id}/delete",
         delete_item,
         "Delete a work item with its runs, questions and gates",
         body=DeleteItem,

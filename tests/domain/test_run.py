@@ -94,14 +94,14 @@ def test_a_run_ends_once(first: str, second: str) -> None:
     ],
 )
 def test_the_end_of_the_terminal_is_recorded_as_it_was(status: str, code: int | None, expected: str) -> None:
-    ended = runs.end_with_terminal(running(), status, code, LATER)
+    ended = runs.end_with_terminal(running(), status, code, LATER, "pty_1")
     assert (ended.status, ended.exit_code) == (expected, code)
     assert ended.history[-1].message
 
 
 def test_the_end_of_the_terminal_changes_nothing_about_a_run_that_was_done() -> None:
     done = runs.complete(running(), "agent", "done", LATER)
-    ended = runs.end_with_terminal(done, "killed", 137, LATER.plus(1))
+    ended = runs.end_with_terminal(done, "killed", 137, LATER.plus(1), "pty_1")
     assert (ended.status, ended.exit_code, ended.history) == ("completed", 137, done.history)
 
 
@@ -125,3 +125,26 @@ def test_an_unknown_preset_is_refused_with_the_known_ones(preset: str) -> None:
 def test_the_record_survives_the_wire() -> None:
     made = runs.complete(running(), "agent", "done", LATER)
     assert decode(encode(made), Run) == made
+
+
+def test_the_end_of_another_terminal_means_nothing() -> None:
+    run = running()
+    assert runs.end_with_terminal(run, "exited", 0, LATER, "pty_2") is run
+
+
+def test_a_run_that_is_reopened_goes_on_in_its_terminal_if_that_still_runs() -> None:
+    again = runs.reopen(runs.complete(running(), "agent", "done", LATER), "ann", "Do more", LATER)
+    assert (again.status, again.completed_at, again.prompt_snapshot) == ("running", None, "Do more")
+    assert again.history[-1].type == "resumed"
+    assert runs.reopen(again, "ann", "More", LATER) is again
+
+
+@pytest.mark.parametrize(("status", "code"), [("exited", 0), ("exited", 1), ("lost", -1)])
+def test_a_run_that_is_reopened_without_a_terminal_waits_to_be_launched(status: str, code: int) -> None:
+    ended = runs.end_with_terminal(running(), status, code, LATER, "pty_1")
+    again = runs.reopen(ended, "ann", "Do more", LATER)
+    assert again.status == "queued"
+    # The end of the old terminal, told late, is not the end of the next one.
+    assert runs.end_with_terminal(again, status, code, LATER, "pty_1").status == "queued"
+    relaunched = runs.mark_running(again, session_id="s2", pty_id="pty_2", profile_id="claude", actor=None, now=LATER)
+    assert (relaunched.status, relaunched.pty_id, relaunched.exit_code) == ("running", "pty_2", None)

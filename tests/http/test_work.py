@@ -103,8 +103,10 @@ def test_a_run_waits_in_the_queue_until_it_is_launched(call: Call, item: dict[st
 
 def test_a_launch_that_fails_is_the_answer_and_the_run_has_failed(call: Call, item: dict[str, Any]) -> None:
     answer = start(call, item, launch=True, agentProfileId="nobody")
-    assert (answer.status, answer.json["error"]) == (400, 'unknown agent profile "nobody"')
-    assert [run["status"] for run in call("GET", "/v1/work-item-runs").json] == ["failed"]
+    [run] = call("GET", "/v1/work-item-runs").json
+    assert run["status"] == "failed"
+    said = f'unknown agent profile "nobody" (run {run["id"]} has failed)'
+    assert (answer.status, answer.json["error"], answer.json["details"]["run"]) == (400, said, run["id"])
 
 
 def test_a_question_is_asked_answered_once_and_listed(call: Call, item: dict[str, Any]) -> None:

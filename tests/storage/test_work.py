@@ -136,7 +136,7 @@ def test_the_items_run_state_follows_its_runs_and_survives_a_change_of_the_item(
     writer.write(lambda db: item_storage.update(db, msgspec.structs.replace(made, title="New")))
     stored = store.read(lambda db: item_storage.get(db, made.id))
     assert (stored.title, stored.run_state) == ("New", "completed")
-    writer.write(lambda db: run_storage.see(db, runs.see(second, NOW)))
+    writer.write(lambda db: run_storage.advance(db, second.id, lambda run: runs.see(run, NOW), "wev_1"))
     assert store.read(lambda db: item_storage.get(db, made.id)).run_state == "completed"
 
 

@@ -17,6 +17,7 @@ from whisk.matters.audit import AuditEntry, Surface
 from whisk.storage import audit
 from whisk.storage import item as item_storage
 from whisk.storage import mail as mail_storage
+from whisk.storage.artifact import ARTIFACTS
 from whisk.storage.definition import DEFINITIONS
 from whisk.storage.gate import GATES
 from whisk.storage.project import PROJECTS
@@ -24,6 +25,7 @@ from whisk.storage.question import QUESTIONS
 from whisk.storage.run import RUNS
 from whisk.storage.session import SessionRow
 from whisk.storage.terminal import TerminalRow
+from whisk.storage.workflow_event import WORKFLOW_EVENTS
 from whisk.work.clearing import Cleared
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ def _delete(db: Database, entry: AuditEntry) -> tuple[int, int]:
     audit.record(db, entry)
     for rows in (SessionRow, TerminalRow):
         rows.delete().execute(db)
-    for documents in (GATES, QUESTIONS, RUNS, DEFINITIONS):
+    for documents in (GATES, QUESTIONS, RUNS, DEFINITIONS, ARTIFACTS, WORKFLOW_EVENTS):
         documents.clear(db)
     mail_storage.clear(db)
     return PROJECTS.clear(db), item_storage.clear(db)

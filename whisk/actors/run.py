@@ -6,6 +6,7 @@ exit code is known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from peewee import Database
@@ -14,21 +15,21 @@ from whisk.actors.actor import Actor
 from whisk.actors.handle import Handle, Method
 from whisk.actors.work_services import WorkServices
 from whisk.errors import NotFoundError, RefusedError, WhiskError
+from whisk.ids import new_id
 from whisk.matters.audit import AuditEntry, Surface
 from whisk.profiles.profile import PLAIN_SHELL, Profile, choose
 from whisk.storage import audit
 from whisk.storage import item as item_storage
-from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
 from whisk.storage import status as status_storage
 from whisk.storage import terminal as terminal_storage
 from whisk.storage.project import PROJECTS
 from whisk.terminal.pty import PtyInfo, PtyRecord
 from whisk.work import run as steps
+from whisk.work.case import WORKING_DIR
 from whisk.work.item import WorkItem
 from whisk.work.person import RUNTIME, check_actor
 from whisk.work.project import Project
-from whisk.work.question import AnswerQuestion, Question, answer_question
 from whisk.work.run import LaunchRun, Run
 from whisk.work.session import CreateSession
 from whisk.work.start import AgentBridgeOptions, LaunchContext, StartPtyOptions
@@ -63,14 +64,18 @@ class RunActor(Actor):
     def show(self) -> Run:
         return self._run
 
+    def refresh(self) -> Run:
+        """What is stored now: the work item writes its runs too, in one step with what else the step changes."""
+        self._show(self._services.store.read(lambda db: run_storage.get(db, self._id)))
+        return self._run
+
     def launch(self, request: LaunchRun) -> Run:
         """Start the agent: a session of its own, a terminal in it, the prompt as its profile takes it.
 
         Only a queued run is launched. When the agent cannot be started the run has failed, and the refusal says why.
         """
-        run = self._run
-        if run.status != "queued":
-            raise RefusedError(f"work item run {run.id} is {run.status}, not queued", run=run.id, status=run.status)
+        run = self.refresh()
+        _need_queued(run)
         actor = check_actor(request.actor)
         try:
             project, item = self._services.store.read(lambda db: _work(db, run))
@@ -81,129 +86,99 @@ class RunActor(Actor):
             order = _session(project, item, run, profile, system_prompt, request.worktree_override_path)
             made = self._services.launch(order, _context(project, run, profile))
         except WhiskError as error:
-            self._keep(steps.fail(run, RUNTIME, f"launch failed: {error.message}", self.clock.now()))
-            raise
+            message = f"launch failed: {error.message}"
+            self._advance(lambda run: run if run.ended else steps.fail(run, RUNTIME, message, self.clock.now()))
+            said = f"{error.message} (run {run.id} has failed)"
+            raise type(error)(said, **{**error.details, "run": run.id}) from error
         assert made.pty_id is not None, "a session ordered with a terminal has one"
-        launched = steps.mark_running(
-            run,
-            session_id=made.session.id,
-            pty_id=made.pty_id,
-            profile_id=profile.id,
-            actor=actor,
-            now=self.clock.now(),
-        )
-        return self._keep(launched)
+        session_id, pty_id, now = made.session.id, made.pty_id, self.clock.now()
+        try:
+            return self._advance(
+                lambda run: steps.mark_running(
+                    run, session_id=session_id, pty_id=pty_id, profile_id=profile.id, actor=actor, now=now
+                )
+            )
+        except RefusedError:
+            # It was called off while its agent started; nobody wants that agent.
+            self._services.close_session(session_id)
+            raise
 
     def cancel(self, actor: str | None, surface: Surface = "") -> Run:
         """The work is not wanted any more. Its terminal is left alone: what the agent has open is the person's."""
-        run = steps.cancel(self._run, actor, "", self.clock.now())
-        entry = AuditEntry(
-            at=run.updated_at,
-            who=actor or "",
-            surface=surface,
-            action="cancel",
-            noun="run",
-            id=run.id,
-            outcome=run.status,
-            project_id=run.project_id,
-            work_item_id=run.work_item_id,
-            run_id=run.id,
-        )
+        event_id = new_id("wev")
 
-        def change(db: Database) -> None:
-            run_storage.update(db, run)
-            audit.record(db, entry)
+        def change(db: Database) -> Run:
+            run = run_storage.advance(
+                db, self._id, lambda run: steps.cancel(run, actor, "", self.clock.now()), event_id
+            )
+            audit.record(db, _cancelled(run, actor, surface))
+            return run
 
-        self._services.write(change)
-        self._show(run)
-        return run
+        self._show(self._services.write(change))
+        return self._run
 
     def complete(self, by: str | None, message: str) -> Run:
         """The agent says that it is done. Raises `RefusedError` for a run that has ended."""
-        return self._keep(steps.complete(self._run, by, message, self.clock.now()))
+        return self._advance(lambda run: steps.complete(run, by, message, self.clock.now()))
 
     def heartbeat(self) -> Run:
-        """A sign of life; the last one wins. Means nothing to a run that has ended."""
-        seen = steps.see(self._run, self.clock.now())
-        if seen is not self._run:
-            self._services.write(lambda db: run_storage.see(db, seen))
-            self._run = seen
+        """A sign of life; the last one wins. Means nothing to a run that has ended, and is no news to anybody."""
+        self._run = self._step(lambda run: steps.see(run, self.clock.now()))
         return self._run
-
-    def ask(self, question: Question) -> Question:
-        """Store a question of this run, which then waits for its answer; both or neither."""
-        waiting = steps.await_input(self._run, question.actor, question.prompt, self.clock.now())
-
-        def change(db: Database) -> None:
-            question_storage.QUESTIONS.insert(db, question)
-            run_storage.update(db, waiting)
-
-        self._services.write(change)
-        self._show(waiting)
-        return question
-
-    def answer(self, question_id: str, request: AnswerQuestion) -> Question:
-        """Store the answer; the run goes on when it was the last that was missing. The first answer stands."""
-        question, open_ones = self._services.store.read(lambda db: _question(db, question_id, self._id))
-        now = self.clock.now()
-        answered = answer_question(question, request, now)
-        run = steps.resume(self._run, answered.answered_by, now) if open_ones == 1 else self._run
-
-        def change(db: Database) -> None:
-            question_storage.QUESTIONS.update(db, answered)
-            if run is not self._run:
-                run_storage.update(db, run)
-
-        self._services.write(change)
-        self._show(run)
-        return answered
 
     def report(self, event: StatusEvent) -> Run:
         """Store what the agent says of itself and what follows for its run; both or neither. An ended run refuses."""
-        now = self.clock.now()
         step = steps.complete if event.kind == "done" else steps.await_input
-        run = step(self._run, event.actor, event.message, now)
+        event_id = new_id("wev")
 
-        def change(db: Database) -> None:
+        def change(db: Database) -> Run:
             status_storage.insert(db, event)
-            if run is not self._run:
-                run_storage.update(db, run)
+            return run_storage.advance(
+                db, self._id, lambda run: step(run, event.actor, event.message, self.clock.now()), event_id
+            )
 
-        self._services.write(change)
-        self._show(run)
-        return run
+        self._show(self._services.write(change))
+        return self._run
 
     def pty_ended(self, info: PtyInfo) -> None:
         """The terminal of the agent has ended."""
-        if info.id == self._run.pty_id:
-            self._keep(steps.end_with_terminal(self._run, info.status, info.exit_code, self.clock.now()))
+        self._advance(lambda run: steps.end_with_terminal(run, info.status, info.exit_code, self.clock.now(), info.id))
 
     def _catch_up(self, terminal: PtyRecord | None) -> None:
         """Record what happened while there was no actor: a launch that was cut short, or the end of the terminal."""
         run, now = self._run, self.clock.now()
-        if run.status == "queued" and run.pty_id is None and terminal is not None:
-            run = steps.mark_running(
-                run,
-                session_id=terminal.session_id,
-                pty_id=terminal.id,
-                profile_id=run.agent_profile_id or "",
-                actor=RUNTIME,
-                now=now,
+        cut_short = terminal is not None and run.status == "queued" and terminal.id != run.pty_id
+        if terminal is None:
+            if run.status == "running":
+                self._advance(lambda run: steps.lose(run, "its terminal is not known any more", now))
+            return
+        if cut_short:
+            self._advance(
+                lambda run: steps.mark_running(
+                    run,
+                    session_id=terminal.session_id,
+                    pty_id=terminal.id,
+                    profile_id=run.agent_profile_id or "",
+                    actor=RUNTIME,
+                    now=now,
+                )
             )
-        if terminal is not None and terminal.id == run.pty_id and terminal.ended and run.exit_code is None:
-            run = steps.end_with_terminal(run, terminal.status, terminal.exit_code, now)
-        if terminal is None and run.status == "running":
-            run = steps.lose(run, "its terminal is not known any more", now)
-        if run is not self._run:
-            self._keep(run)
+        if terminal.ended and self._run.exit_code is None:
+            self._advance(
+                lambda run: steps.end_with_terminal(run, terminal.status, terminal.exit_code, now, terminal.id)
+            )
 
-    def _keep(self, run: Run) -> Run:
-        self._services.write(lambda db: run_storage.update(db, run))
-        self._show(run)
-        return run
+    def _advance(self, step: Callable[[Run], Run]) -> Run:
+        """Take a step from what is stored, in one write, then show it. What the step refuses is raised."""
+        self._show(self._step(step))
+        return self._run
+
+    def _step(self, step: Callable[[Run], Run]) -> Run:
+        event_id = new_id("wev")
+        return self._services.write(lambda db: run_storage.advance(db, self._id, step, event_id))
 
     def _show(self, run: Run) -> None:
-        if run is self._run:
+        if run == self._run:
             return
         self._run = run
         self._services.changed(run.id)
@@ -211,41 +186,57 @@ class RunActor(Actor):
 
 class RunHandle(Handle):
     show: Method[[], Run]
+    refresh: Method[[], Run]
     launch: Method[[LaunchRun], Run]
     cancel: Method[..., Run]
     complete: Method[[str | None, str], Run]
     heartbeat: Method[[], Run]
-    ask: Method[[Question], Question]
-    answer: Method[[str, AnswerQuestion], Question]
     report: Method[[StatusEvent], Run]
     pty_ended: Method[[PtyInfo], None]
 
 
 def _load(db: Database, run_id: str) -> tuple[Run, PtyRecord | None]:
-    """The run, and the terminal that is its own or, of a launch that was cut short, names it."""
+    """The run, and its terminal; of a launch that was cut short, the terminal that names the run."""
     run = run_storage.get(db, run_id)
+    started = terminal_storage.select(db, run_id=run_id)
+    if run.status == "queued" and started and not started[-1].ended:
+        return run, started[-1]
     if run.pty_id is not None:
         return run, terminal_storage.find(db, run.pty_id)
-    started = terminal_storage.select(db, run_id=run_id)
     return run, started[-1] if started else None
+
+
+def _cancelled(run: Run, actor: str | None, surface: Surface) -> AuditEntry:
+    return AuditEntry(
+        at=run.updated_at,
+        who=actor or "",
+        surface=surface,
+        action="cancel",
+        noun="run",
+        id=run.id,
+        outcome=run.status,
+        project_id=run.project_id,
+        work_item_id=run.work_item_id,
+        run_id=run.id,
+    )
+
+
+def _need_queued(run: Run) -> None:
+    if run.status != "queued":
+        raise RefusedError(f"work item run {run.id} is {run.status}, not queued", run=run.id, status=run.status)
 
 
 def _work(db: Database, run: Run) -> tuple[Project, WorkItem]:
     return PROJECTS.get(db, run.project_id), item_storage.get(db, run.work_item_id)
 
 
-def _question(db: Database, question_id: str, run_id: str) -> tuple[Question, int]:
-    question = question_storage.QUESTIONS.get(db, question_id)
-    if question.run_id != run_id:
-        raise NotFoundError(f"question {question_id} not found", id=question_id)
-    return question, question_storage.count_open(db, run_id)
-
-
 def _session(
     project: Project, item: WorkItem, run: Run, profile: Profile, system_prompt: str, directory: str
 ) -> CreateSession:
     title = _SESSION_TITLE.get(run.prompt_template_id, "Run")
-    worktree = item.worktree.worktree_path if item.worktree is not None else ""
+    said = run.metadata.get(WORKING_DIR)
+    in_project = said is not None and said.text == "projectRoot"
+    worktree = item.worktree.worktree_path if item.worktree is not None and not in_project else ""
     hooks = profile.info.hook_provider
     return CreateSession(
         # A root that is gone would be refused by the session, so it is the project's, and the pane is in the worktree.

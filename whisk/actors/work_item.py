@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from peewee import Database
 
 from whisk.actors.actor import Actor
-from whisk.actors.future import Future, get
+from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
 from whisk.actors.item_end import end_item
 from whisk.actors.run import RunActor, RunHandle
 from whisk.actors.work_services import WorkServices
+from whisk.clock import Instant
 from whisk.errors import NotFoundError
 from whisk.ids import new_id
+from whisk.storage import case as case_storage
 from whisk.storage import gate as gate_storage
 from whisk.storage import item as item_storage
 from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
 from whisk.storage.project import PROJECTS
-from whisk.work.gate import CompleteGate, GateReport, OpenGate, complete_gate, new_gate
+from whisk.values import Record
+from whisk.work.action import Press, Taken, move_to, press
+from whisk.work.artifact import Artifact
+from whisk.work.availability import WorkflowActionAvailability, list_actions
+from whisk.work.case import Case, Stamp
+from whisk.work.gate import CompleteGate, GateReport, OpenGate, new_gate
+from whisk.work.inquiry import Asked, Judged, answer, ask, judge
 from whisk.work.item import WorkItem
 from whisk.work.item_change import (
     AttachToItem,
@@ -32,14 +40,23 @@ from whisk.work.item_change import (
     update_item,
 )
 from whisk.work.prompt_template import find_template, render
-from whisk.work.question import AnswerQuestion, AskQuestion, Question, answer_question, new_question
+from whisk.work.question import AnswerQuestion, AskQuestion, Question
 from whisk.work.run import LaunchRun, Run, StartRun, check_preset, new_run
-from whisk.work.workflow import find_stage
 
 # A work item or run that nobody has spoken to for this long, and that owns nothing alive, gives its memory back.
 IDLE_SECONDS = 120.0
 # Starting an agent means starting processes; on a loaded machine that takes its time.
 LAUNCH_SECONDS = 60.0
+
+S = TypeVar("S", Taken, Asked, Judged)
+
+
+class Pressed(Record, frozen=True):
+    """The item after an action, and the run and the artifact that the action was about."""
+
+    item: WorkItem
+    run: Run | None = None
+    artifact: Artifact | None = None
 
 
 class WorkItemActor(Actor):
@@ -107,55 +124,49 @@ class WorkItemActor(Actor):
 
     def start_run(self, request: StartRun) -> Future[Run]:
         """Queue a run and, when asked, launch it; the reply comes when the agent's terminal runs."""
-        project, item = self._services.store.read(lambda db: (PROJECTS.get(db, self._project_id), self._get(db)))
-        stage = find_stage(project.workflow, item.stage_id)
-        preset = check_preset(request.preset or stage.default_run_preset or "reader")
-        template = find_template(request.prompt_template_id or stage.default_prompt_template_id or "plan")
-        run = new_run(
-            request,
-            run_id=new_id("run"),
-            project_id=project.id,
-            preset=preset,
-            template_id=template.id,
-            prompt=render(template, project, item),
-            now=self.clock.now(),
-        )
-        self._services.write(lambda db: run_storage.insert(db, run))
+        now, run_id = self.clock.now(), new_id("run")
+        run = self._services.write(lambda db: _insert_run(db, self._id, request, run_id, now))
         self._services.changed(run.id)
-        handle = self.run(run.id)
-        if request.launch:
-            return handle.launch.options(timeout=LAUNCH_SECONDS).remote(LaunchRun(actor=request.actor))
-        queued: Future[Run] = Future()
-        queued.set(run)
-        return queued
+        return self._start(run, LaunchRun(actor=request.actor) if request.launch else None)
+
+    def actions(self) -> list[WorkflowActionAvailability]:
+        """What may be done with the item now, by the rules of the workflow it is pinned to."""
+        return list_actions(self._services.store.read(lambda db: case_storage.load(db, self._id)))
+
+    def press(self, wanted: Press) -> Pressed:
+        """Take an action, with everything that it does, in one write. Raises refusals, and then nothing has changed."""
+        return self._take(lambda case, stamp: press(case, wanted, stamp), wanted)
+
+    def move(self, stage_id: str, actor: str | None) -> Pressed:
+        """Take the one action that leads to that stage. Raises `RefusedError` when it needs more than a move says."""
+        return self._take(lambda case, stamp: move_to(case, stage_id, actor, stamp), Press(action="", actor=actor))
+
+    def press_and_launch(self, wanted: Press, launch: LaunchRun) -> Future[Run]:
+        """Take an action that makes a run, then launch that run; the reply comes when the agent's terminal runs.
+
+        A launch that fails does not undo the action: the run has failed, and the refusal names it.
+        """
+        run = self.press(wanted).run
+        assert run is not None, "only actions that make a run are launched"
+        return self._start(run, launch)
 
     def ask_question(self, request: AskQuestion) -> Question:
-        """Store a question; the run that asks it, if any, waits from now on."""
-        run = self._services.store.read(lambda db: run_storage.get(db, request.run_id)) if request.run_id else None
-        question = new_question(
-            request,
-            question_id=new_id("q"),
-            project_id=self._project_id,
-            work_item_id=self._id,
-            run=run,
-            now=self.clock.now(),
-        )
-        if run is not None:
-            get(self.run(run.id).ask.remote(question))
-        else:
-            self._services.write(lambda db: question_storage.QUESTIONS.insert(db, question))
-        self._services.changed(question.id)
-        return question
+        """Store a question, and what the workflow makes of it: usually the run that asks waits from now on."""
+
+        def write(db: Database) -> Asked:
+            _check_known(db, request.run_id)
+            return self._saved(db, lambda case: ask(case, request, self._stamp()))
+
+        return self._told(self._services.write(write)).question
 
     def answer_question(self, question_id: str, request: AnswerQuestion) -> Question:
         """The first answer stands and wakes everybody who waits for it; a second is a `ConflictError`."""
-        question = self._question(question_id)
-        if question.run_id is not None:
-            answered = get(self.run(question.run_id).answer.remote(question_id, request))
-        else:
-            answered = answer_question(question, request, self.clock.now())
-            self._services.write(lambda db: question_storage.QUESTIONS.update(db, answered))
-        self._services.changed(question_id)
+
+        def write(db: Database) -> Asked:
+            question = question_storage.QUESTIONS.get(db, question_id)
+            return self._saved(db, lambda case: answer(case, question, request, self._stamp()))
+
+        answered = self._told(self._services.write(write)).question
         for waiter in self._waiting.pop(question_id, ()):
             waiter.set(answered)
         return answered
@@ -184,11 +195,48 @@ class WorkItemActor(Actor):
         return gate
 
     def complete_gate(self, gate_id: str, request: CompleteGate) -> GateReport:
-        gate = self._services.store.read(lambda db: gate_storage.GATES.get(db, gate_id))
-        done = complete_gate(gate, request, self.clock.now())
-        self._services.write(lambda db: gate_storage.complete(db, done, request.surface))
-        self._services.changed(gate_id)
-        return done
+        def write(db: Database) -> Judged:
+            gate = gate_storage.GATES.get(db, gate_id)
+            judged = self._saved(db, lambda case: judge(case, gate, request, self._stamp()))
+            gate_storage.complete(db, judged.gate, request.surface)
+            return judged
+
+        return self._told(self._services.write(write)).gate
+
+    def _take(self, step: Callable[[Case, Stamp], Taken], wanted: Press) -> Pressed:
+        def write(db: Database) -> Taken:
+            _check_known(db, wanted.run_id)
+            return self._saved(db, lambda case: step(case, self._stamp()))
+
+        taken = self._told(self._services.write(write))
+        return Pressed(item=taken.case.item, run=taken.run, artifact=taken.artifact)
+
+    def _saved(self, db: Database, step: Callable[[Case], S]) -> S:
+        """Take a step and store it; inside one write, so that two steps at once are one after the other."""
+        before = case_storage.load(db, self._id)
+        taken = step(before)
+        case_storage.save(db, before, taken.case)
+        return taken
+
+    def _told(self, taken: S) -> S:
+        """Announce what a step has changed, to the runs too: their records may have."""
+        for run in taken.case.runs:
+            handle = self.system.find(f"run:{run.id}", handle=RunHandle)
+            if handle is not None:
+                handle.refresh.tell()
+        self._services.changed(self._id)
+        return taken
+
+    def _stamp(self) -> Stamp:
+        return Stamp(self.clock.now(), new_id)
+
+    def _start(self, run: Run, launch: LaunchRun | None) -> Future[Run]:
+        handle = self.run(run.id)
+        if launch is not None:
+            return handle.launch.options(timeout=LAUNCH_SECONDS).remote(launch)
+        queued: Future[Run] = Future()
+        queued.set(run)
+        return queued
 
     def _change(self, change: Callable[[WorkItem], WorkItem]) -> WorkItem:
         """Store the changed item, then announce it; a change that returns the very same record stores nothing."""
@@ -198,9 +246,6 @@ class WorkItemActor(Actor):
             self._services.write(lambda db: item_storage.update(db, changed))
             self._services.changed(self._id)
         return changed
-
-    def _get(self, db: Database) -> WorkItem:
-        return item_storage.get(db, self._id)
 
     def _question(self, question_id: str) -> Question:
         return self._services.store.read(lambda db: question_storage.QUESTIONS.get(db, question_id))
@@ -221,6 +266,10 @@ class WorkItemHandle(Handle):
     delete: Method[[DeleteItem], WorkItem]
     run: Method[[str], RunHandle]
     start_run: Method[[StartRun], Run]
+    actions: Method[[], list[WorkflowActionAvailability]]
+    press: Method[[Press], Pressed]
+    move: Method[[str, str | None], Pressed]
+    press_and_launch: Method[[Press, LaunchRun], Run]
     ask_question: Method[[AskQuestion], Question]
     answer_question: Method[[str, AnswerQuestion], Question]
     await_answer: Method[[str], Question]
@@ -230,3 +279,30 @@ class WorkItemHandle(Handle):
 
 def _load(db: Database, item_id: str) -> tuple[str, list[str]]:
     return item_storage.get(db, item_id).project_id, run_storage.living_of_item(db, item_id)
+
+
+def _check_known(db: Database, run_id: str) -> None:
+    """A run that nobody has is not found; one that is another item's is refused by the step."""
+    if run_id:
+        run_storage.get(db, run_id)
+
+
+def _insert_run(db: Database, item_id: str, request: StartRun, run_id: str, now: Instant) -> Run:
+    item = item_storage.get(db, item_id)
+    project = PROJECTS.get(db, item.project_id)
+    # The item may be pinned to a workflow that the project has left since; then the stage says nothing.
+    stage = next((stage for stage in project.workflow.stages if stage.id == item.stage_id), None)
+    usual_preset = stage.default_run_preset if stage is not None else None
+    usual_template = stage.default_prompt_template_id if stage is not None else None
+    template = find_template(request.prompt_template_id or usual_template or "plan")
+    run = new_run(
+        request,
+        run_id=run_id,
+        project_id=project.id,
+        preset=check_preset(request.preset or usual_preset or "reader"),
+        template_id=template.id,
+        prompt=render(template, project, item),
+        now=now,
+    )
+    run_storage.insert(db, run)
+    return run

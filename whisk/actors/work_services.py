@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from peewee import Database
 
@@ -13,6 +14,8 @@ from whisk.profiles.profile import Profile
 from whisk.storage.database import Store
 from whisk.work.session import CreatedSession, CreateSession
 from whisk.work.start import LaunchContext
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,6 @@ class WorkServices:
     close_session: Callable[[str], object]
     profiles: Callable[[], Sequence[Profile]]
 
-    def write(self, change: Callable[[Database], None]) -> None:
+    def write(self, change: Callable[[Database], T]) -> T:
         """Make a change and return when it is on disk; blocks the calling greenlet only, raises refusals."""
-        get(self.journal.write.remote(change))
+        return get(self.journal.write.remote(change))  # type: ignore[no-any-return]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from peewee import Database
 
 from whisk.errors import NotFoundError
+from whisk.storage.artifact import ArtifactRow
 from whisk.storage.gate import GateRow
 from whisk.storage.item import ItemRow
 from whisk.storage.question import QuestionRow
 from whisk.storage.run import RunRow
 from whisk.storage.status import StatusEventRow
+from whisk.storage.workflow_event import WorkflowEventRow
 
-ABOUT_AN_ITEM = (GateRow, QuestionRow, RunRow, StatusEventRow)
+ABOUT_AN_ITEM = (GateRow, QuestionRow, RunRow, StatusEventRow, ArtifactRow, WorkflowEventRow)
 """The tables whose rows go with the item. Mail stays: it was sent to somebody."""
 
 

@@ -33,6 +33,7 @@ _NOUNS: tuple[str, ...] = (
     "definition",
     "audit",
     "status",
+    *("artifact", "workflow_event"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from peewee import BigIntegerField, Database, Model, TextField
@@ -10,7 +11,9 @@ from whisk.storage import item as item_storage
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
 from whisk.storage.terminal import TerminalRow
+from whisk.storage.workflow_event import WORKFLOW_EVENTS
 from whisk.work.run import TERMINAL, Run
+from whisk.work.workflow_event import event_of_run, new_event
 
 
 class RunRow(Model):
@@ -71,9 +74,34 @@ def update(db: Database, run: Run) -> None:
     item_storage.follow_run(db, run.work_item_id, run.status)
 
 
-def see(db: Database, run: Run) -> None:
-    """Store a run whose status has not changed; the item goes on following whatever run changed last."""
-    RUNS.update(db, run)
+def advance(db: Database, run_id: str, step: Callable[[Run], Run], event_id: str) -> Run:
+    """Take a step from what is stored now, and return the run after it; a bad end is an event of the work item.
+
+    A step that leaves the history alone (a sign of life, a late exit code) is not followed by the item. Raises
+    `NotFoundError`, and what the step raises.
+    """
+    before = get(db, run_id)
+    after = step(before)
+    if after is before:
+        return before
+    if len(after.history) == len(before.history):
+        RUNS.update(db, after)
+        return after
+    update(db, after)
+    if (kind := event_of_run(before, after)) is not None:
+        last = after.history[-1]
+        event = new_event(
+            kind,
+            event_id=event_id,
+            project_id=after.project_id,
+            work_item_id=after.work_item_id,
+            run_id=after.id,
+            actor=last.actor,
+            message=last.message or "",
+            now=last.at,
+        )
+        WORKFLOW_EVENTS.insert(db, event)
+    return after
 
 
 def get(db: Database, run_id: str) -> Run:

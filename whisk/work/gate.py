@@ -10,6 +10,7 @@ from whisk.clock import Instant
 from whisk.errors import ConflictError, InvalidError
 from whisk.matters.audit import Surface
 from whisk.values import Record, check_text
+from whisk.work.definition import GateDefinition
 from whisk.work.person import check_actor, need_person
 
 NAME_LIMIT = 512
@@ -18,7 +19,10 @@ GateStatus = Literal["pending", "passed", "failed", "overridden"]
 
 
 class GateReport(Record, frozen=True):
-    """`requested_by` and `reason` say who wanted the decision and what it is about, `source` which mail said so."""
+    """`requested_by` and `reason` say who wanted the decision and what it is about, `source` which mail said so.
+
+    `phase` is that of the workflow's gate, for a gate that the workflow made.
+    """
 
     id: str
     project_id: str
@@ -33,6 +37,7 @@ class GateReport(Record, frozen=True):
     requested_by: str | None = None
     reason: str | None = None
     source: str | None = None
+    phase: str | None = None
     completed_by: str | None = None
     completed_at: Instant | None = None
 
@@ -73,6 +78,32 @@ def new_gate(request: OpenGate, *, gate_id: str, project_id: str, work_item_id: 
         requested_by=check_actor(request.actor),
         reason=check_text(request.reason, "reason", limit=REASON_LIMIT) or None,
         source=request.source or None,
+    )
+
+
+def new_workflow_gate(
+    definition: GateDefinition,
+    *,
+    gate_id: str,
+    project_id: str,
+    work_item_id: str,
+    run_id: str | None,
+    actor: str | None,
+    now: Instant,
+) -> GateReport:
+    """A gate that an action of the workflow opens."""
+    return GateReport(
+        id=gate_id,
+        project_id=project_id,
+        work_item_id=work_item_id,
+        name=definition.id,
+        blocking=definition.blocking,
+        status="pending",
+        created_at=now,
+        updated_at=now,
+        run_id=run_id,
+        requested_by=check_actor(actor),
+        phase=definition.phase,
     )
 
 

@@ -14,7 +14,10 @@ from whisk.values import Record
 from whisk.work.attachment import Attachment
 from whisk.work.item import WorkItem
 from whisk.work.project import Project
+from whisk.work.run import PROMPT_LIMIT
 
+# With a work item's own text beside it, still a prompt that a process can be given as an argument.
+PLAN_LIMIT = 49_152
 _PLACEHOLDER = re.compile(r"\{\{\s*([a-z_A-Z.]+)\s*\}\}")
 
 
@@ -67,6 +70,8 @@ Read what you need, then present the plan by leaving plan mode (ExitPlanMode). W
 
 {_SUBJECT}
 
+{{{{plan}}}}
+
 Worktree: {{{{worktree.path}}}} (branch {{{{worktree.branch}}}})
 
 {_ASKING}
@@ -100,7 +105,7 @@ def find_template(template_id: str) -> PromptTemplate:
     raise InvalidError(f"prompt template {template_id} not found", field="promptTemplateId", known=known)
 
 
-def render(template: PromptTemplate, project: Project, item: WorkItem) -> str:
+def render(template: PromptTemplate, project: Project, item: WorkItem, plan: str = "") -> str:
     """The text for one item. A placeholder that nothing is known for becomes empty; an unknown one stays as it is."""
     values = {
         "project.name": project.name,
@@ -111,11 +116,28 @@ def render(template: PromptTemplate, project: Project, item: WorkItem) -> str:
         "work_item.bodyMarkdown": item.body_markdown,
         "work_item.stageId": item.stage_id,
         "attachments": _attachments((*project.attachments, *item.attachments)),
+        "plan": f"The approved plan:\n\n{_cut(plan, PLAN_LIMIT)}" if plan.strip() else "",
         "worktree.branch": item.worktree.branch if item.worktree else "the project's own",
         "worktree.path": item.worktree.worktree_path if item.worktree else project.root_dir,
     }
     text = _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template.body)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def with_feedback(prompt: str, feedback: str) -> str:
+    """The prompt of a run that is to go on after a review. What was said last comes last, and is never left out."""
+    said = f"\n\nYour work was reviewed. Go on with this feedback:\n\n{feedback.strip()}\n"
+    kept = _cut(prompt.rstrip(), max(PROMPT_LIMIT - len(said.encode()), 0))
+    return kept + said
+
+
+def _cut(text: str, limit: int) -> str:
+    """At most `limit` bytes of UTF-8, saying so where something is missing."""
+    data = text.encode()
+    if len(data) <= limit:
+        return text
+    rest = "\n(cut here; whisk workflow artifacts -json has all of it)"
+    return data[: max(limit - len(rest), 0)].decode("utf-8", "ignore") + rest
 
 
 def _attachments(attachments: tuple[Attachment, ...]) -> str:

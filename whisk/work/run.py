@@ -146,7 +146,13 @@ def mark_running(run: Run, *, session_id: str, pty_id: str, profile_id: str, act
     owned = {**run.metadata, OWNED_SESSION: MetadataValue(type="bool", flag=True)}
     started = _step(run, "running", "running", actor, None, now)
     return msgspec.structs.replace(
-        started, session_id=session_id, pty_id=pty_id, agent_profile_id=profile_id, last_seen_at=now, metadata=owned
+        started,
+        session_id=session_id,
+        pty_id=pty_id,
+        agent_profile_id=profile_id,
+        exit_code=None,
+        last_seen_at=now,
+        metadata=owned,
     )
 
 
@@ -163,8 +169,21 @@ def resume(run: Run, actor: str | None, now: Instant) -> Run:
     if run.status != "awaiting_input":
         return run
     # A run without a terminal has never been started; it waits in the queue again.
-    status: RunStatus = "running" if run.pty_id else "queued"
+    status: RunStatus = "running" if run.pty_id and run.exit_code is None else "queued"
     return _step(run, status, "resumed", actor, None, now)
+
+
+def reopen(run: Run, actor: str | None, prompt: str, now: Instant) -> Run:
+    """There is more to do. A run whose terminal still runs goes on there; any other waits in the queue to be launched.
+
+    `prompt` is what it is given then. One that has not ended goes on as it is.
+    """
+    if not run.ended:
+        return run
+    alive = run.pty_id is not None and run.exit_code is None and run.status != "lost"
+    text = check_text(prompt, "prompt", limit=PROMPT_LIMIT)
+    again = _step(run, "running" if alive else "queued", "resumed", actor, None, now)
+    return msgspec.structs.replace(again, completed_at=None, prompt_snapshot=text)
 
 
 def complete(run: Run, actor: str | None, message: str, now: Instant) -> Run:
@@ -183,15 +202,17 @@ def lose(run: Run, message: str, now: Instant) -> Run:
     return _finish(run, "lost", RUNTIME, message, now)
 
 
-def end_with_terminal(run: Run, status: str, exit_code: int | None, now: Instant) -> Run:
-    """The run's terminal has ended: `status` is how, as the terminal records it.
+def end_with_terminal(run: Run, status: str, exit_code: int | None, now: Instant, pty_id: str) -> Run:
+    """A terminal has ended; means nothing unless it is the run's. `status` is how, as the terminal records it.
 
     An agent that ends by itself with code 0 has completed its run, with another code it has failed; one that was ended
     by somebody is cancelled; of one whose end nobody saw the run is lost. A run that had ended before only learns
     the exit code.
     """
+    if pty_id != run.pty_id:
+        return run
     run = msgspec.structs.replace(run, exit_code=exit_code)
-    if run.ended:
+    if run.ended or run.status == "queued":
         return run
     if status == "killed":
         return cancel(run, RUNTIME, "its terminal was killed", now)

@@ -1,0 +1,61 @@
+"""Cases on disk: read whole, and what a step changed about them written as one.
+
+Both are used inside one write of the journal, so that no other step comes between the reading and the writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from peewee import Database
+
+from whisk.storage import artifact as artifact_storage
+from whisk.storage import definition as definition_storage
+from whisk.storage import gate as gate_storage
+from whisk.storage import item as item_storage
+from whisk.storage import question as question_storage
+from whisk.storage import run as run_storage
+from whisk.storage.artifact import ARTIFACTS
+from whisk.storage.gate import GATES
+from whisk.storage.project import PROJECTS
+from whisk.storage.question import QUESTIONS
+from whisk.storage.workflow_event import WORKFLOW_EVENTS
+from whisk.work.case import Case
+
+Store = Callable[[Database, Any], None]
+
+
+def load(db: Database, item_id: str) -> Case:
+    """Raises `NotFoundError` for an item, or a definition it is pinned to, that is not there."""
+    item = item_storage.get(db, item_id)
+    return Case(
+        project=PROJECTS.get(db, item.project_id),
+        item=item,
+        definition=definition_storage.get(db, item.workflow_id, item.workflow_version),
+        artifacts=tuple(artifact_storage.select(db, work_item_id=item_id)),
+        gates=tuple(gate_storage.select(db, work_item_id=item_id)),
+        runs=tuple(run_storage.select(db, work_item_id=item_id)),
+        questions=tuple(question_storage.select(db, work_item_id=item_id, status="open")),
+    )
+
+
+def save(db: Database, before: Case, after: Case) -> None:
+    """Store what is new or another object in `after`."""
+    if after.item is not before.item:
+        item_storage.update(db, after.item)
+    _differing(db, before.artifacts, after.artifacts, ARTIFACTS.insert, ARTIFACTS.update)
+    _differing(db, before.gates, after.gates, GATES.insert, GATES.update)
+    _differing(db, before.runs, after.runs, run_storage.insert, run_storage.update)
+    _differing(db, before.questions, after.questions, QUESTIONS.insert, QUESTIONS.update)
+    for event in after.events:
+        WORKFLOW_EVENTS.insert(db, event)
+
+
+def _differing(db: Database, before: Iterable[Any], after: Iterable[Any], insert: Store, update: Store) -> None:
+    known = {record.id: record for record in before}
+    for record in after:
+        if record.id not in known:
+            insert(db, record)
+        elif record is not known[record.id]:
+            update(db, record)

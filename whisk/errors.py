@@ -156,3 +156,11 @@ class TerminalEndedError(RefusedError):
     """The terminal has ended; `details.seen` holds what it printed last where that helps."""
 
     code = "terminal_ended"
+
+
+class GitError(RefusedError):
+    """Git did not do what was asked; `details.reason` says why where a program may act on it (`git_missing`,
+    `not_a_repository`, `no_commits`, …), `details.said` holds git's own words.
+    """
+
+    code = "git_failed"

@@ -18,8 +18,8 @@ from whisk.errors import GitError, InvalidError, RefusedError
 from whisk.work.item import CreateWorkItem, WorkItem, new_item
 from whisk.work.item_change import bind_worktree
 from whisk.work.project import CreateProject, Project, new_project
-from whisk.work.worktree import CreatedWorktree, CreateWorktree, DetectTool, RemoveWorktree, Worktree
 from whisk.work.workflow import builtin_workflow
+from whisk.work.worktree import CreatedWorktree, CreateWorktree, DetectTool, RemoveWorktree, Worktree
 
 NOW = Instant(1_800_000_000_000_000_000)
 
@@ -215,9 +215,7 @@ def test_a_branch_whose_worktree_is_gone_gets_another(repo: Path, create: Create
     assert Path(again.path, "readme").exists()
 
 
-def test_a_locked_worktree_that_is_not_there_is_left_to_its_owner(
-    house: GitHouse, repo: Path, create: Create
-) -> None:
+def test_a_locked_worktree_that_is_not_there_is_left_to_its_owner(house: GitHouse, repo: Path, create: Create) -> None:
     path = create("x").path
     house.git(repo, "worktree", "lock", path)
     shutil.rmtree(path)
@@ -234,7 +232,7 @@ def test_what_is_no_branch_never_reaches_git(house: GitHouse, repo: Path, create
 
 @pytest.mark.parametrize("base", ["nowhere", "-x", "--all", "$(id)"])
 def test_an_unknown_base_is_refused(house: GitHouse, repo: Path, create: Create, base: str) -> None:
-    with pytest.raises(InvalidError, match="base|revision"):
+    with pytest.raises(InvalidError, match=r"base|revision"):
         create("x", base=base)
     assert house.branches(repo) == ["main"]
 
@@ -323,7 +321,11 @@ def test_what_may_be_missed_is_removed_by_force_only(
     dirty, locked, current = (create(name).path for name in ("dirty", "locked", "current"))
     Path(dirty, "new").touch()
     house.git(repo, "worktree", "lock", "--reason", "mine", locked)
-    for path, asked_from, why in ((dirty, repo, "dirty"), (locked, repo, "locked"), (current, Path(current), "current")):
+    for path, asked_from, why in (
+        (dirty, repo, "dirty"),
+        (locked, repo, "locked"),
+        (current, Path(current), "current"),
+    ):
         with pytest.raises(RefusedError) as refusal:
             remove(worktrees, asked_from, path)
         assert refusal.value.details["protected"] == why

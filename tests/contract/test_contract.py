@@ -79,10 +79,6 @@ PENDING: set[str] = {
     "submitDraftPlan: missing",
     "submitReviewFeedback: missing",
     # worktrees
-    "createWorktree: missing",
-    "detectWorktrunk: missing",
-    "listWorktrees: missing",
-    "removeWorktree: missing",
 }
 """What is not there yet."""
 

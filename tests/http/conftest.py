@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -14,6 +15,7 @@ from gevent import socket
 
 from tests.mail_desk import MailDesk
 from whisk.actors.system import ActorSystem
+from whisk.actors.worktrees import Worktrees
 from whisk.clock import ManualClock
 from whisk.http.api import Api, Build
 from whisk.http.app import WsgiApp, build_app
@@ -109,7 +111,9 @@ class Caller:
 
 
 def make_api(**parts: Any) -> Api:
-    empty = dict.fromkeys(("system", "store", "journal", "supervisor", "events", "settings", "sessions", "work"))
+    empty = dict.fromkeys(
+        ("system", "store", "journal", "supervisor", "events", "settings", "sessions", "work", "worktrees")
+    )
     given: dict[str, Any] = {
         **empty,
         "clock": ManualClock(),
@@ -141,6 +145,7 @@ def parts(desk: MailDesk) -> dict[str, Any]:
         "supervisor": desk.supervisor,
         "work": desk.work,
         "sessions": desk.sessions(),
+        "worktrees": Worktrees(dict(os.environ)),
     }
 
 

@@ -47,8 +47,8 @@ class Provision(Record, frozen=True):
 
 @dataclass(frozen=True)
 class Worktrees:
-    """`environ` is the daemon's own. Every method blocks the calling greenlet only and raises `GitError`, `RefusedError`
-    and `InvalidError`.
+    """`environ` is the daemon's own. Every method blocks the calling greenlet only, and raises `GitError`,
+    `RefusedError` and `InvalidError`.
     """
 
     environ: Mapping[str, str]

@@ -28,6 +28,7 @@ from whisk.actors.supervisor import SupervisorActor, SupervisorHandle
 from whisk.actors.system import ActorSystem
 from whisk.actors.work import Work
 from whisk.actors.work_services import WorkServices
+from whisk.actors.worktrees import Worktrees
 from whisk.clock import Clock
 from whisk.errors import BusyError, WhiskError
 from whisk.events import EventType
@@ -67,6 +68,7 @@ class Actors:
     post_office: PostOfficeHandle
     sessions: SessionBook
     work: Work
+    worktrees: Worktrees
 
     def __init__(self, options: Options, store: Store, clock: Clock, cli: str, descriptors: int) -> None:
         """`descriptors` is the limit that the children of terminals get."""
@@ -146,6 +148,7 @@ class Actors:
             register_bridge=Registrar(self.bridges),
         )
         self.sessions = SessionBook(self.system, sessions)
+        self.worktrees = Worktrees(environ)
         work = WorkServices(
             store=store,
             journal=self.journal,

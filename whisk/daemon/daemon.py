@@ -178,6 +178,7 @@ class Daemon:
             shutdown=self.ask_stop,
             sessions=self._actors.sessions,
             work=self._actors.work,
+            worktrees=self._actors.worktrees,
         )
         self._server = self._bind(build_app(api, all_routes()))
         self._actors.serve_at(self._server.url)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from whisk.actors.supervisor import SupervisorHandle
     from whisk.actors.system import ActorSystem
     from whisk.actors.work import Work
+    from whisk.actors.worktrees import Worktrees
     from whisk.clock import Clock
     from whisk.http.auth import Access
     from whisk.storage.database import Store
@@ -49,5 +50,6 @@ class Api:
     shutdown: Callable[[bool], None]
     sessions: SessionBook
     work: Work
+    worktrees: Worktrees
     meter: Meter = field(default_factory=Meter)
     floors: Floors = field(default_factory=Floors)

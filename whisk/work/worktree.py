@@ -67,8 +67,8 @@ class CreatedWorktree(Record, frozen=True):
     """`created` is false when the branch had a worktree already."""
 
     path: str
-    branch: str = ""
-    created: bool = False
+    branch: str
+    created: bool
 
 
 class RemoveWorktree(Record, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from whisk.actors.session_services import SessionServices
 from whisk.actors.system import ActorSystem
 from whisk.actors.work import Work
 from whisk.actors.work_services import WorkServices
+from whisk.actors.worktrees import Worktrees
 from whisk.clock import Instant
 from whisk.errors import NotFoundError
 from whisk.ids import new_id
@@ -55,7 +57,13 @@ class Desk:
         self.journal = system.spawn(JournalActor, self.store, name="journal", handle=JournalHandle)
         self.events = system.spawn(EventsActor, name="events", handle=EventsHandle)
         services = WorkServices(
-            self.store, self.journal, self.changed, self.launch, self.close_session, lambda: BUILTIN
+            self.store,
+            self.journal,
+            self.changed,
+            self.launch,
+            self.close_session,
+            Worktrees(dict(os.environ)).provision,
+            lambda: BUILTIN,
         )
         self.work = Work(system, services, system.clock, parent="supervisor")
 

@@ -8,7 +8,7 @@ from whisk.errors import InvalidError
 from whisk.work.attachment import Attachment
 from whisk.work.item import CreateWorkItem, WorktreeBinding, new_item
 from whisk.work.project import CreateProject, new_project
-from whisk.work.prompt_template import BUILTIN_TEMPLATES, find_template, render
+from whisk.work.prompt_template import BUILTIN_TEMPLATES, find_template, place, render
 from whisk.work.workflow import BUILTIN_STAGES
 
 NOW = Instant(1_800_000_000_000_000_000)
@@ -22,7 +22,7 @@ def item(title: str = "Fix it", body: str = "It is broken."):  # type: ignore[no
 
 @pytest.mark.parametrize("template", BUILTIN_TEMPLATES, ids=lambda template: template.id)
 def test_a_built_in_prompt_names_the_work_and_leaves_no_placeholder(template) -> None:  # type: ignore[no-untyped-def]
-    text = render(template, PROJECT, item())
+    text = place(render(template, PROJECT, item()), PROJECT, item())
     assert "{{" not in text
     assert "\n\n\n" not in text
     for part in ("App (/srv/app)", "#7: Fix it", "It is broken.", "question ask"):
@@ -35,11 +35,14 @@ def test_text_of_the_item_is_never_expanded() -> None:
     assert "{{work_item.title}}" in text
 
 
-def test_the_worktree_is_the_projects_folder_until_there_is_one() -> None:
+def test_where_a_run_works_is_known_when_it_is_launched() -> None:
     template = find_template("implement")
-    assert "Worktree: /srv/app (branch the project's own)" in render(template, PROJECT, item())
-    bound = WorktreeBinding(branch="b", base="main", worktree_path="/srv/b", created_at=NOW)
-    assert "Worktree: /srv/b (branch b)" in render(template, PROJECT, msgspec.structs.replace(item(), worktree=bound))
+    queued = render(template, PROJECT, item())
+    assert "Worktree: /srv/app (branch the project's own)" in place(queued, PROJECT, item())
+    binding = WorktreeBinding(branch="b", base="main", worktree_path="/srv/b", created_at=NOW)
+    bound = msgspec.structs.replace(item(), worktree=binding)
+    assert "Worktree: /srv/b (branch b)" in place(queued, PROJECT, bound)
+    assert "Worktree: /srv/b (branch b)" in render(template, PROJECT, bound)
 
 
 def test_attachments_are_listed() -> None:

@@ -7,12 +7,15 @@ exit code is known.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import msgspec
 from peewee import Database
 
 from whisk.actors.actor import Actor
 from whisk.actors.handle import Handle, Method
+from whisk.actors.provision import Place, provide
 from whisk.actors.work_services import WorkServices
 from whisk.errors import NotFoundError, RefusedError, WhiskError
 from whisk.ids import new_id
@@ -30,6 +33,7 @@ from whisk.work.case import WORKING_DIR
 from whisk.work.item import WorkItem
 from whisk.work.person import RUNTIME, check_actor
 from whisk.work.project import Project
+from whisk.work.prompt_template import place
 from whisk.work.run import LaunchRun, Run
 from whisk.work.session import CreateSession
 from whisk.work.start import AgentBridgeOptions, LaunchContext, StartPtyOptions
@@ -83,6 +87,8 @@ class RunActor(Actor):
             defaults = project.preferences.default_phase_agents
             profile = choose(self._services.profiles(), explicit, run.preset, defaults)
             system_prompt = request.system_prompt or run.system_prompt or ""
+            item, note = self._place(project, item, run, request)
+            run = msgspec.structs.replace(run, prompt_snapshot=place(run.prompt_snapshot, project, item))
             order = _session(project, item, run, profile, system_prompt, request.worktree_override_path)
             made = self._services.launch(order, _context(project, run, profile))
         except WhiskError as error:
@@ -91,17 +97,29 @@ class RunActor(Actor):
             said = f"{error.message} (run {run.id} has failed)"
             raise type(error)(said, **{**error.details, "run": run.id}) from error
         assert made.pty_id is not None, "a session ordered with a terminal has one"
-        session_id, pty_id, now = made.session.id, made.pty_id, self.clock.now()
+        session_id = made.session.id
+        started = partial(
+            steps.mark_running,
+            session_id=session_id,
+            pty_id=made.pty_id,
+            profile_id=profile.id,
+            actor=actor,
+            now=self.clock.now(),
+            prompt=run.prompt_snapshot,
+            note=note,
+        )
         try:
-            return self._advance(
-                lambda run: steps.mark_running(
-                    run, session_id=session_id, pty_id=pty_id, profile_id=profile.id, actor=actor, now=now
-                )
-            )
+            return self._advance(started)
         except RefusedError:
             # It was called off while its agent started; nobody wants that agent.
             self._services.close_session(session_id)
             raise
+
+    def _place(self, project: Project, item: WorkItem, run: Run, request: LaunchRun) -> Place:
+        # Who says where the run works does not want a worktree besides.
+        if request.worktree_override_path:
+            return Place(item)
+        return provide(self._services, project, item, run, self.clock.now())
 
     def cancel(self, actor: str | None, surface: Surface = "") -> Run:
         """The work is not wanted any more. Its terminal is left alone: what the agent has open is the person's."""

@@ -240,12 +240,18 @@ class WorkItemActor(Actor):
 
     def _change(self, change: Callable[[WorkItem], WorkItem]) -> WorkItem:
         """Store the changed item, then announce it; a change that returns the very same record stores nothing."""
-        item = self.show()
-        changed = change(item)
-        if changed is not item:
-            self._services.write(lambda db: item_storage.update(db, changed))
+
+        def write(db: Database) -> tuple[WorkItem, bool]:
+            item = item_storage.get(db, self._id)
+            changed = change(item)
+            if changed is not item:
+                item_storage.update(db, changed)
+            return changed, changed is not item
+
+        item, differs = self._services.write(write)
+        if differs:
             self._services.changed(self._id)
-        return changed
+        return item
 
     def _question(self, question_id: str) -> Question:
         return self._services.store.read(lambda db: question_storage.QUESTIONS.get(db, question_id))

@@ -10,8 +10,11 @@ from peewee import Database
 
 from whisk.actors.future import get
 from whisk.actors.journal import JournalHandle
+from whisk.actors.worktrees import Provision
 from whisk.profiles.profile import Profile
 from whisk.storage.database import Store
+from whisk.work.item import WorkItem
+from whisk.work.project import Project
 from whisk.work.session import CreatedSession, CreateSession
 from whisk.work.start import LaunchContext
 
@@ -24,7 +27,8 @@ class WorkServices:
 
     `launch` makes a session with an agent's terminal in it, owned by the run that the context names, and returns when
     the terminal runs; it blocks the calling greenlet only, and raises refusals. `close_session(id)` ends a session and
-    what runs in it, likewise. `profiles()` are the agent profiles that there are now.
+    what runs in it, likewise. `provision` makes an item's worktree, or says why there is none; it blocks the calling
+    greenlet for as long as git takes. `profiles()` are the agent profiles that there are now.
     """
 
     store: Store
@@ -32,6 +36,7 @@ class WorkServices:
     changed: Callable[[str], None]
     launch: Callable[[CreateSession, LaunchContext], CreatedSession]
     close_session: Callable[[str], object]
+    provision: Callable[[Project, WorkItem], Provision]
     profiles: Callable[[], Sequence[Profile]]
 
     def write(self, change: Callable[[Database], T]) -> T:

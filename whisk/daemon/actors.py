@@ -155,6 +155,7 @@ class Actors:
             changed=self._announcer("workitems.changed"),
             launch=self.sessions.create,
             close_session=self.sessions.close,
+            provision=self.worktrees.provision,
             profiles=lambda: settings.profiles,
         )
         self.work = Work(self.system, work, self._clock)

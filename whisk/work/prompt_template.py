@@ -106,7 +106,10 @@ def find_template(template_id: str) -> PromptTemplate:
 
 
 def render(template: PromptTemplate, project: Project, item: WorkItem, plan: str = "") -> str:
-    """The text for one item. A placeholder that nothing is known for becomes empty; an unknown one stays as it is."""
+    """The text for one item. A placeholder that nothing is known for becomes empty; an unknown one stays as it is.
+
+    So do those of the worktree while the item has none: it may get one when the run is launched, see `place`.
+    """
     values = {
         "project.name": project.name,
         "project.rootDir": project.root_dir,
@@ -117,11 +120,17 @@ def render(template: PromptTemplate, project: Project, item: WorkItem, plan: str
         "work_item.stageId": item.stage_id,
         "attachments": _attachments((*project.attachments, *item.attachments)),
         "plan": f"The approved plan:\n\n{_cut(plan, PLAN_LIMIT)}" if plan.strip() else "",
-        "worktree.branch": item.worktree.branch if item.worktree else "the project's own",
-        "worktree.path": item.worktree.worktree_path if item.worktree else project.root_dir,
     }
+    if item.worktree is not None:
+        values |= _worktree(project, item)
     text = _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template.body)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def place(prompt: str, project: Project, item: WorkItem) -> str:
+    """The prompt of a run that is about to start: now it is known where it will work."""
+    values = _worktree(project, item)
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), prompt)
 
 
 def with_feedback(prompt: str, feedback: str) -> str:
@@ -129,6 +138,14 @@ def with_feedback(prompt: str, feedback: str) -> str:
     said = f"\n\nYour work was reviewed. Go on with this feedback:\n\n{feedback.strip()}\n"
     kept = _cut(prompt.rstrip(), max(PROMPT_LIMIT - len(said.encode()), 0))
     return kept + said
+
+
+def _worktree(project: Project, item: WorkItem) -> dict[str, str]:
+    bound = item.worktree
+    return {
+        "worktree.branch": bound.branch if bound is not None else "the project's own",
+        "worktree.path": bound.worktree_path if bound is not None else project.root_dir,
+    }
 
 
 def _cut(text: str, limit: int) -> str:

@@ -139,14 +139,25 @@ def new_run(
     )
 
 
-def mark_running(run: Run, *, session_id: str, pty_id: str, profile_id: str, actor: str | None, now: Instant) -> Run:
-    """The agent's terminal was started, in a session made for it."""
+def mark_running(
+    run: Run,
+    *,
+    session_id: str,
+    pty_id: str,
+    profile_id: str,
+    actor: str | None,
+    now: Instant,
+    prompt: str = "",
+    note: str = "",
+) -> Run:
+    """The agent's terminal was started, in a session made for it. `prompt` is what it was given, `note` a remark."""
     if run.status != "queued":
         raise RefusedError(f"work item run {run.id} is {run.status}, not queued", run=run.id, status=run.status)
     owned = {**run.metadata, OWNED_SESSION: MetadataValue(type="bool", flag=True)}
-    started = _step(run, "running", "running", actor, None, now)
+    started = _step(run, "running", "running", actor, note, now)
     return msgspec.structs.replace(
         started,
+        prompt_snapshot=prompt or run.prompt_snapshot,
         session_id=session_id,
         pty_id=pty_id,
         agent_profile_id=profile_id,

@@ -37,6 +37,8 @@ def append(text: str, path: Path, value: Any, key: str | None = None) -> str:
         before = node.children[-2].value.end if len(node.children) > 1 else node.start
         space = re.sub(r"^[^,]*,|^[{\[]", "", text[before : last.start])
         base = space[space.rfind("\n") + 1 :] if "\n" in space else None
+        if base is None and len(node.children) == 1:
+            space = " "
         piece = f",{space}{look.render(value, key, base)}"
         return _cut(text, last.value.end, last.value.end, piece)
     if look.one_line:

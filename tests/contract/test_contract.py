@@ -39,14 +39,10 @@ PENDING: set[str] = {
     "setProjectWorkflowDefinition: missing",
     # hooks, onboarding, skills
     "applyOnboarding: missing",
-    "checkAgentHookIntegration: missing",
     "getOnboarding: missing",
-    "installAgentHookIntegration: missing",
-    "listAgentHookIntegrations: missing",
     "listSkills: missing",
     "listUIContributions: missing",
     "openAgentHookLog: missing",
-    "removeAgentHookIntegration: missing",
     "rescanSkills: missing",
     "setAgentHookLogSettings: missing",
     # links and ready work

@@ -139,7 +139,7 @@ def test_what_is_no_hook_is_not_ours(handler: object) -> None:
         ("{a: 1}", "a key in quotes"),
         ('{"a": NaN}', "where a value should be"),
         ('{"a": 01}', "where a value should be"),
-        ("{} {}", "something follows"),
+        ("{} {}", "where the end of the file should be"),
         ("[1]", "begins no JSON object"),
         ('{"hooks": []}', '"hooks" at line 1 is no object'),
         ('{"hooks": null}', '"hooks" at line 1 is no object'),

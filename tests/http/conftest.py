@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -14,8 +15,10 @@ import pytest
 from gevent import socket
 
 from tests.mail_desk import MailDesk
+from whisk.actors.setup import Setup
 from whisk.actors.system import ActorSystem
 from whisk.actors.worktrees import Worktrees
+from whisk.cli import relay
 from whisk.clock import ManualClock
 from whisk.http.api import Api, Build
 from whisk.http.app import WsgiApp, build_app
@@ -24,6 +27,7 @@ from whisk.http.route import Route
 from whisk.http.server import Server
 from whisk.http.table import all_routes
 from whisk.ids import token_hash
+from whisk.storage.hook_setup import HookPlaces
 
 TOKEN = "control-token-of-the-tests"
 
@@ -112,7 +116,7 @@ class Caller:
 
 def make_api(**parts: Any) -> Api:
     empty = dict.fromkeys(
-        ("system", "store", "journal", "supervisor", "events", "settings", "sessions", "work", "worktrees")
+        ("system", "store", "journal", "supervisor", "events", "settings", "sessions", "work", "worktrees", "setup")
     )
     given: dict[str, Any] = {
         **empty,
@@ -125,6 +129,12 @@ def make_api(**parts: Any) -> Api:
     return Api(**given)
 
 
+def make_setup(home: Path) -> Setup:
+    """Of a person whose home this is."""
+    places = HookPlaces(home / ".config/whisk", sys.executable, relay.__file__)
+    return Setup({"HOME": str(home)}, places, ManualClock(), lambda provider: 600.0)
+
+
 @pytest.fixture
 def desk(system: ActorSystem, tmp_path: Path) -> Iterator[MailDesk]:
     """Real actors of work, mail, journal and events over a database file."""
@@ -135,7 +145,7 @@ def desk(system: ActorSystem, tmp_path: Path) -> Iterator[MailDesk]:
 
 
 @pytest.fixture
-def parts(desk: MailDesk) -> dict[str, Any]:
+def parts(desk: MailDesk, tmp_path: Path) -> dict[str, Any]:
     """The parts of an `Api` over that desk."""
     return {
         "system": desk.system,
@@ -146,6 +156,7 @@ def parts(desk: MailDesk) -> dict[str, Any]:
         "work": desk.work,
         "sessions": desk.sessions(),
         "worktrees": Worktrees(dict(os.environ)),
+        "setup": make_setup(tmp_path),
     }
 
 

@@ -24,12 +24,14 @@ from whisk.actors.pty_link import host_paths
 from whisk.actors.registrar import Registrar
 from whisk.actors.session_book import SessionBook
 from whisk.actors.session_services import SessionServices
+from whisk.actors.setup import Setup
 from whisk.actors.supervisor import SupervisorActor, SupervisorHandle
 from whisk.actors.system import ActorSystem
 from whisk.actors.work import Work
 from whisk.actors.work_services import WorkServices
 from whisk.actors.worktrees import Worktrees
 from whisk.clock import Clock
+from whisk.daemon.places import hook_places
 from whisk.errors import BusyError, WhiskError
 from whisk.events import EventType
 from whisk.storage.database import Store
@@ -69,6 +71,7 @@ class Actors:
     sessions: SessionBook
     work: Work
     worktrees: Worktrees
+    setup: Setup
 
     def __init__(self, options: Options, store: Store, clock: Clock, cli: str, descriptors: int) -> None:
         """`descriptors` is the limit that the children of terminals get."""
@@ -149,6 +152,7 @@ class Actors:
         )
         self.sessions = SessionBook(self.system, sessions)
         self.worktrees = Worktrees(environ)
+        self.setup = Setup(environ, hook_places(), self._clock, settings.prompts.hook_limit)
         work = WorkServices(
             store=store,
             journal=self.journal,
@@ -162,6 +166,7 @@ class Actors:
 
     def _take_up(self) -> None:
         """Terminals first: the runs in them ask whether they are still there."""
+        self.setup.start()
         adopted = self.sessions.restore()
         self._tidy_host()
         self.work.start()

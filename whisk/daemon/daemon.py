@@ -179,6 +179,7 @@ class Daemon:
             sessions=self._actors.sessions,
             work=self._actors.work,
             worktrees=self._actors.worktrees,
+            setup=self._actors.setup,
         )
         self._server = self._bind(build_app(api, all_routes()))
         self._actors.serve_at(self._server.url)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from whisk.actors.events import EventsHandle
     from whisk.actors.journal import JournalHandle
     from whisk.actors.session_book import SessionBook
+    from whisk.actors.setup import Setup
     from whisk.actors.supervisor import SupervisorHandle
     from whisk.actors.system import ActorSystem
     from whisk.actors.work import Work
@@ -51,5 +52,6 @@ class Api:
     sessions: SessionBook
     work: Work
     worktrees: Worktrees
+    setup: Setup
     meter: Meter = field(default_factory=Meter)
     floors: Floors = field(default_factory=Floors)

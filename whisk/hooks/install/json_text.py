@@ -54,7 +54,7 @@ def parse(text: str) -> Node:
     node = _value(text, at, 0)
     rest = _skip(text, node.end)
     if rest < len(text):
-        raise _fault(text, rest, "something follows the end of the JSON")
+        raise _unexpected(text, rest, "the end of the file")
     return node
 
 

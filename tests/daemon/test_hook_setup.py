@@ -1,0 +1,53 @@
+"""`whisk hook install|check|remove` against a real daemon, and what an agent then runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from tests.captured import raw
+from tests.daemon.conftest import Whiskd
+from whisk.cli.process import wait_until
+
+
+def test_an_installed_hook_reports_and_a_removal_restores_it(shared_daemon: Whiskd, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    settings.write_text('{\n    "model": "opus"\n}\n')
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
+    assert shared_daemon.cli("hook", "check", "claude", check=1, **env).stdout.splitlines()[1].split()[1] == "missing"
+    assert '+    "hooks": {' in shared_daemon.cli("hook", "install", "claude", "-diff", check=0, **env).stdout
+    done = shared_daemon.cli("hook", "install", "claude", check=0, **env)
+    assert done.stdout == f"claude\tcurrent\t{settings}\n"
+    assert "settings.json.whisk-backup" in done.stderr
+    hook = json.loads(settings.read_text())["hooks"]["Stop"][0]["hooks"][0]
+    said = subprocess.run(
+        ["/bin/sh", "-c", hook["command"]],
+        input=raw("claude", "Stop", session_id="by-helper"),
+        env={"HOME": str(shared_daemon.home), "PATH": os.defpath},
+        capture_output=True,
+        check=True,
+    )
+    assert (said.stdout, said.stderr) == (b"", b"")
+
+    def logged() -> bool:
+        return any(each.get("providerSessionId") == "by-helper" for each in shared_daemon.json("hook", "log"))
+
+    assert wait_until(logged, 10)
+    assert shared_daemon.json("hook", "check", "claude", **env)["status"] == "current"
+    shared_daemon.cli("hook", "remove", "claude", check=0, **env)
+    assert settings.read_text() == '{\n    "model": "opus"\n}\n'
+
+
+def test_what_cannot_be_written_is_printed_instead(shared_daemon: Whiskd, tmp_path: Path) -> None:
+    (tmp_path / "hooks.json").write_text("{} // mine\n")
+    env = {"CODEX_HOME": str(tmp_path)}
+    refused = shared_daemon.cli("hook", "install", "codex", check=1, **env)
+    assert "PreToolUse" in json.loads(refused.stdout)["hooks"]
+    assert "a comment" in refused.stderr
+    assert "merge it by hand" in refused.stderr
+    told = shared_daemon.cli("hook", "install", "codex", "-json", check=1, **env)
+    assert json.loads(told.stderr)["details"]["snippet"]
+    checked = shared_daemon.cli("hook", "check", check=1, **env)
+    assert "unavailable" in checked.stdout

@@ -1,0 +1,16 @@
+"""Where whisk keeps what agents start, and what that runs: this very installation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import platformdirs
+
+import whisk
+from whisk.storage.hook_setup import HookPlaces
+
+
+def hook_places() -> HookPlaces:
+    folder = platformdirs.user_config_path("whisk", appauthor=False)
+    return HookPlaces(folder, sys.executable, str(Path(whisk.__file__).parent / "cli" / "relay.py"))

@@ -89,7 +89,7 @@ def test_an_actor_is_stopped_unless_the_daemon_stands_on_it(call: Call, desk: De
     assert call("GET", "/v1/actors/journal").json["state"] == "alive"
 
 
-def test_dead_letters_are_listed_and_replayed(call: Call, desk: Desk) -> None:
+def test_dead_letters_are_listed_and_replayed(call: Call, desk: Desk, parts: Any, serve: Any, connect: Any) -> None:
     project = desk.project()
     get(desk.system.stop(f"project:{project.id}"))
     desk.system.tell(f"project:{project.id}", "show", (), {})
@@ -98,7 +98,9 @@ def test_dead_letters_are_listed_and_replayed(call: Call, desk: Desk) -> None:
     path = f"/v1/dead-letters/{letter['id']}/replay"
     assert call("POST", path, {}).code == "no_such_actor"
     desk.work.project(project.id)
-    assert call("POST", path, {}).json == letter
+    # Over a socket once: in a daemon that runs nobody can make one.
+    answer = connect(serve(all_routes(), **parts)).request("POST", path, b"{}")
+    assert (answer.status, answer.json) == (200, letter)
     assert call("GET", "/v1/dead-letters").json == []
     assert call("POST", path, {}).code == "not_found"
 

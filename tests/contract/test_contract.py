@@ -58,22 +58,6 @@ PENDING: set[str] = {
     "listWorkflowTemplates: missing",
     "updateProject: missing",
     "updateProjectAttachment: missing",
-    # the steps of work
-    "approveDone: missing",
-    "approvePlan: missing",
-    "completeExecution: missing",
-    "completeExecutionForWorkItem: missing",
-    "launchExecution: missing",
-    "listArtifacts: missing",
-    "listWorkItemWorkflowActions: missing",
-    "listWorkflowEvents: missing",
-    "moveWorkItem: missing",
-    "queueExecution: missing",
-    "runWorkItemWorkflowAction: missing",
-    "startExecution: missing",
-    "startPlanning: missing",
-    "submitDraftPlan: missing",
-    "submitReviewFeedback: missing",
     # worktrees
 }
 """What is not there yet."""

@@ -10,7 +10,10 @@ from typing import Any
 
 from peewee import Database
 
+from whisk.clock import Instant
+from whisk.matters.audit import AuditEntry, Surface
 from whisk.storage import artifact as artifact_storage
+from whisk.storage import audit
 from whisk.storage import definition as definition_storage
 from whisk.storage import gate as gate_storage
 from whisk.storage import item as item_storage
@@ -21,6 +24,7 @@ from whisk.storage.gate import GATES
 from whisk.storage.project import PROJECTS
 from whisk.storage.question import QUESTIONS
 from whisk.storage.workflow_event import WORKFLOW_EVENTS
+from whisk.work.action import Press, Taken
 from whisk.work.case import Case
 
 Store = Callable[[Database, Any], None]
@@ -50,6 +54,28 @@ def save(db: Database, before: Case, after: Case) -> None:
     _differing(db, before.questions, after.questions, QUESTIONS.insert, QUESTIONS.update)
     for event in after.events:
         WORKFLOW_EVENTS.insert(db, event)
+
+
+def audit_action(db: Database, taken: Taken, wanted: Press, surface: Surface, now: Instant) -> None:
+    """Record who took an action; nothing for one that changed nothing."""
+    if taken.action is None or not taken.case.events:
+        return
+    item = taken.case.item
+    entry = AuditEntry(
+        at=now,
+        who=wanted.actor or "",
+        surface=surface,
+        action=taken.action.id,
+        noun="work-item",
+        id=item.id,
+        outcome=item.stage_id,
+        reason=wanted.reason,
+        about=item.title,
+        project_id=item.project_id,
+        work_item_id=item.id,
+        run_id=taken.run.id if taken.run is not None else "",
+    )
+    audit.record(db, entry)
 
 
 def _differing(db: Database, before: Iterable[Any], after: Iterable[Any], insert: Store, update: Store) -> None:

@@ -19,6 +19,7 @@ from whisk.work.attachment import MetadataValue
 from whisk.work.availability import action_to, check_action, find_action
 from whisk.work.case import (
     AUTO_PROVISION,
+    DISMISSED,
     PHASE,
     WORKING_DIR,
     Case,
@@ -26,8 +27,10 @@ from whisk.work.case import (
     execution_run,
     find_artifact,
     find_run,
+    is_dismissed,
     move,
     newest_artifact,
+    phase_of,
     put,
     report,
 )
@@ -63,16 +66,17 @@ class Press(Record, frozen=True):
 
 
 class Taken(NamedTuple):
-    """The case after the action, and the run and the artifact that it was about."""
+    """The case after the action, the action, and the run and the artifact that it was about."""
 
     case: Case
     run: Run | None = None
     artifact: Artifact | None = None
+    action: ActionDefinition | None = None
 
 
 def press(case: Case, wanted: Press, stamp: Stamp) -> Taken:
     """Take an action. Raises refusals: see `check_action`, and `NotFoundError` for an action that does not exist."""
-    return take(case, find_action(case.definition, wanted.action), wanted, stamp)
+    return take(case, find_action(case, wanted.action), wanted, stamp)
 
 
 def move_to(case: Case, stage_id: str, actor: str | None, stamp: Stamp) -> Taken:
@@ -98,14 +102,15 @@ def take(case: Case, action: ActionDefinition, wanted: Press, stamp: Stamp) -> T
     taken = _artifact(case, action, wanted, stamp)
     taken = _run(taken, action, wanted, stamp)
     after = _gates(taken.case, action, wanted, taken.run, stamp)
+    after = _dismiss(after, action, wanted.actor, stamp)
     after = move(after, action, wanted.actor, reason, stamp.now)
     if _already_there(case, after):
-        return Taken(case, taken.run, taken.artifact)
+        return Taken(case, taken.run, taken.artifact, action)
     run_id = taken.run.id if taken.run is not None else wanted.run_id or None
     kind = event_of(action)
     message = reason or (action.id if kind == "action_taken" else "")
     after = report(after, kind, stamp, actor=wanted.actor, run_id=run_id, message=message)
-    return Taken(after, taken.run, taken.artifact)
+    return Taken(after, taken.run, taken.artifact, action)
 
 
 def _already_there(before: Case, after: Case) -> bool:
@@ -230,6 +235,28 @@ def _gates(case: Case, action: ActionDefinition, wanted: Press, run: Run | None,
         )
         gates = (*gates, gate)
     return msgspec.structs.replace(case, gates=gates)
+
+
+def _dismiss(case: Case, action: ActionDefinition, actor: str | None, stamp: Stamp) -> Case:
+    """Have done with the agents that a person's decision leaves nothing to do: planners when the plan is approved, all
+    when the work is. Only those in sessions that were made for them; what a person has opened is the person's.
+
+    An agent's own step never does this: the terminal it stands in stays open, so that it sees what became of the step,
+    and is there for what people say of its work.
+    """
+    if action.requires_passing_blocking_gates:
+        done_with = case.runs
+    elif action.updates_artifact is not None:
+        done_with = tuple(run for run in case.runs if phase_of(run) == "planning")
+    else:
+        return case
+    runs_after = case.runs
+    for run in done_with:
+        if run.owns_session and run.exit_code is None and not is_dismissed(run):
+            ended = run if run.ended else runs.complete(run, actor, action.id, stamp.now)
+            marked = {**ended.metadata, DISMISSED: MetadataValue(type="bool", flag=True)}
+            runs_after = put(runs_after, msgspec.structs.replace(ended, metadata=marked))
+    return msgspec.structs.replace(case, runs=runs_after)
 
 
 def _hint(action: ActionDefinition) -> str:

@@ -7,8 +7,9 @@ from typing import ClassVar, Literal
 from whisk.errors import ConflictError, InvalidError, NotFoundError, RefusedError
 from whisk.values import Record
 from whisk.work.case import Case, execution_run, newest_artifact, open_gates, target_of
-from whisk.work.definition import PREVIOUS_STAGE, ActionDefinition, ArtifactRequirement, Definition, identity
+from whisk.work.definition import BUILTIN, PREVIOUS_STAGE, ActionDefinition, ArtifactRequirement, identity
 from whisk.work.person import need_person
+from whisk.work.workflow_event import event_of
 
 InputKind = Literal["none", "run", "artifact", "artifact_selection", "gate"]
 
@@ -87,11 +88,18 @@ def check_action(case: Case, action: ActionDefinition, actor: str | None) -> Non
         raise RefusedError(reason, workItem=item.id, action=action.id, **({"gates": gates} if gates else {}))
 
 
-def find_action(definition: Definition, action_id: str) -> ActionDefinition:
-    """Raises `NotFoundError` that names those there are."""
+def find_action(case: Case, action_id: str) -> ActionDefinition:
+    """The action of that id. Where a workflow has its own names, the built-in ones mean the action that does the same,
+    from the item's stage if there are several. Raises `NotFoundError` that names those there are.
+    """
+    definition = case.definition
     for action in definition.actions:
         if action.id == action_id:
             return action
+    meant = next((event_of(action) for action in BUILTIN.actions if action.id == action_id), None)
+    same = [action for action in definition.actions if meant is not None and event_of(action) == meant]
+    if same:
+        return next((action for action in same if case.item.stage_id in action.from_stages), same[0])
     known = [action.id for action in definition.actions]
     name = identity(definition.id, definition.version)
     raise NotFoundError(f"workflow {name} has no action {action_id}", id=action_id, known=known)
@@ -121,6 +129,11 @@ def action_to(case: Case, stage_id: str) -> ActionDefinition:
             actions=names,
         )
     return (enabled or ways)[0]
+
+
+def executing_stages(case: Case) -> set[str]:
+    """The stages in which execution goes on: those that the actions lead to which start it."""
+    return {action.to for action in case.definition.actions if event_of(action) == "execution_started"}
 
 
 def input_kind(action: ActionDefinition) -> InputKind:

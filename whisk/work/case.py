@@ -27,6 +27,7 @@ from whisk.work.workflow_event import EventType, WorkflowEvent, new_event
 PHASE = "whisk.workflow/phase"
 WORKING_DIR = "whisk.workflow/working_dir"
 AUTO_PROVISION = "whisk.workflow/auto_provision_worktree"
+DISMISSED = "whisk.workflow/dismissed"
 _PHASES = {"plan": "planning", "implement": "execution", "review": "review"}
 
 K = TypeVar("K", bound=Artifact | GateReport | Run | Question)
@@ -56,6 +57,12 @@ def phase_of(run: Run) -> str:
     """What a run is for: what its action says, else what its prompt template is usually for; `""` for neither."""
     said = run.metadata.get(PHASE)
     return said.text or "" if said is not None else _PHASES.get(run.prompt_template_id, "")
+
+
+def is_dismissed(run: Run) -> bool:
+    """Whether the session that was made for the run is to be closed: a decision has left its agent nothing to do."""
+    said = run.metadata.get(DISMISSED)
+    return said is not None and said.flag is True
 
 
 def find_run(case: Case, run_id: str) -> Run:

@@ -15,6 +15,9 @@ import pytest
 from gevent import socket
 
 from tests.mail_desk import MailDesk
+from whisk.actors.future import get
+from whisk.actors.librarian import LibrarianActor, LibrarianHandle, open_index
+from whisk.actors.library import Library
 from whisk.actors.setup import Setup
 from whisk.actors.system import ActorSystem
 from whisk.actors.worktrees import Worktrees
@@ -145,9 +148,22 @@ def desk(system: ActorSystem, tmp_path: Path) -> Iterator[MailDesk]:
 
 
 @pytest.fixture
-def parts(desk: MailDesk, tmp_path: Path) -> dict[str, Any]:
+def library(desk: MailDesk, tmp_path: Path) -> Iterator[Library]:
+    """What can be found on that desk; the transcripts lie in `transcripts`."""
+    index = open_index(tmp_path / "search.sqlite")
+    librarian = desk.system.spawn(
+        LibrarianActor, desk.store, index, tmp_path / "transcripts", name="librarian", handle=LibrarianHandle
+    )
+    yield Library(desk.store, desk.journal, index, librarian)
+    get(desk.system.stop("librarian"), timeout=5.0)
+    index.close()
+
+
+@pytest.fixture
+def parts(desk: MailDesk, library: Library, tmp_path: Path) -> dict[str, Any]:
     """The parts of an `Api` over that desk."""
     return {
+        "library": library,
         "system": desk.system,
         "store": desk.store,
         "journal": desk.journal,

@@ -76,6 +76,7 @@ _TABLE: dict[str, tuple[str, str]] = {
     "run cancel": ("run:CANCEL", "cancel a run"),
     "gate list": ("gate:LIST", "list gates"),
     "gate complete": ("gate:COMPLETE", "pass, fail or override a gate; for people"),
+    "search": ("search:SEARCH", "find words in mail, questions, artifacts and what terminals printed"),
     "audit": ("audit:AUDIT", "list who decided what, when, by which rule"),
     "agent profiles": ("agent:PROFILES", "list agent profiles and which are installed"),
     "hook install": ("hook_setup:INSTALL", "put whisk's hooks into an agent's settings"),

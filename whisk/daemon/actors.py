@@ -15,6 +15,8 @@ from whisk.actors.events import EventsActor, EventsHandle, Numbering
 from whisk.actors.future import wait
 from whisk.actors.history import HistoryActor, HistoryBounds, HistoryHandle
 from whisk.actors.journal import JournalActor, JournalHandle
+from whisk.actors.librarian import LibrarianActor, LibrarianHandle, open_index
+from whisk.actors.library import Library
 from whisk.actors.mail_effect import WorkEffects
 from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
 from whisk.actors.pty import PtyHandle, PtyServices
@@ -51,7 +53,7 @@ PHASES = (
     ("run:*", "work-item:*", "project:*"),
     ("session:*",),
     ("pty:*",),
-    ("history", "pty-host", "mailbox:*", "post-office"),
+    ("history", "librarian", "pty-host", "mailbox:*", "post-office"),
     ("events", "commands"),
     ("journal",),
 )
@@ -72,6 +74,7 @@ class Actors:
     work: Work
     worktrees: Worktrees
     setup: Setup
+    library: Library
 
     def __init__(self, options: Options, store: Store, clock: Clock, cli: str, descriptors: int) -> None:
         """`descriptors` is the limit that the children of terminals get."""
@@ -100,6 +103,7 @@ class Actors:
         _log.info("actors have ended", stopped=report.stopped, left=[info.name for info in report.left])
         self.system.close(timeout=1.0)
         self._landing.close()
+        self._index.close()
 
     def _start_floor(self) -> None:
         store, settings, paths = self._store, self._options.settings, self._options.paths
@@ -118,6 +122,17 @@ class Actors:
             handle=PtyHostHandle,
             **below,
         )
+        self._index = open_index(paths.search_index)
+        librarian = spawn(
+            LibrarianActor,
+            store,
+            self._index,
+            paths.transcripts,
+            name="librarian",
+            handle=LibrarianHandle,
+            **below,
+        )
+        self.library = Library(store, self.journal, self._index, librarian)
         self.commands = spawn(CommandsActor, name="commands", handle=CommandsHandle, **below)
         bridge_services = BridgeServices(store, self.journal, settings.prompts, self._announce)
         self.bridges = spawn(BridgesActor, bridge_services, name="bridges", handle=BridgesHandle, **below)

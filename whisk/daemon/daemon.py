@@ -180,6 +180,7 @@ class Daemon:
             work=self._actors.work,
             worktrees=self._actors.worktrees,
             setup=self._actors.setup,
+            library=self._actors.library,
         )
         self._server = self._bind(build_app(api, all_routes()))
         self._actors.serve_at(self._server.url)

@@ -63,6 +63,10 @@ class Paths:
         return self.state / "whisk.sqlite"
 
     @property
+    def search_index(self) -> Path:
+        return self.state / "search.sqlite"
+
+    @property
     def transcripts(self) -> Path:
         return self.state / "transcripts"
 

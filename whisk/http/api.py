@@ -12,6 +12,7 @@ from whisk.http.meter import Meter
 if TYPE_CHECKING:
     from whisk.actors.events import EventsHandle
     from whisk.actors.journal import JournalHandle
+    from whisk.actors.library import Library
     from whisk.actors.session_book import SessionBook
     from whisk.actors.setup import Setup
     from whisk.actors.supervisor import SupervisorHandle
@@ -53,5 +54,6 @@ class Api:
     work: Work
     worktrees: Worktrees
     setup: Setup
+    library: Library | None = None
     meter: Meter = field(default_factory=Meter)
     floors: Floors = field(default_factory=Floors)

@@ -155,6 +155,18 @@ def settle_effect(db: Database, mail_id: str) -> None:
     run(db, "UPDATE mail SET effect = NULL WHERE id = ?", (mail_id,))
 
 
+def index_rest(db: Database) -> None:
+    """Bring into the index what no full batch has brought there yet, so that all of it is measured alike."""
+    (last,) = run(db, "SELECT coalesce(max(seq), 0) FROM mail WHERE type <> 'heartbeat'").fetchone()
+    _index(db, last)
+
+
+def unindexed(db: Database) -> bool:
+    """Whether there are messages that the index does not hold yet."""
+    query = "SELECT 1 FROM mail WHERE seq > (SELECT up_to FROM mail_indexed) AND type <> 'heartbeat' LIMIT 1"
+    return run(db, query).fetchone() is not None
+
+
 def clear(db: Database) -> int:
     """Delete all mail; how many messages there were."""
     (count,) = run(db, "SELECT count(*) FROM mail").fetchone()

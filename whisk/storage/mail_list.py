@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
 from peewee import SQL, Database, fn
 
-from whisk.errors import InvalidError, TooLargeError
+from whisk.errors import InvalidError
 from whisk.mail.address import MailAddress
 from whisk.mail.message import MailMessage, MailType
+from whisk.search.query import Term, ascii_lower, limited, match_of, split
 from whisk.storage.mail import TOKENIZER, get, seq_of
 from whisk.storage.mail_row import COLUMNS, SELECT_MAIL, MailRow, RecipientRow, messages
 from whisk.storage.statement import run
 from whisk.values import Record
-
-SEARCH_WORDS = 200
-_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 class MailFilter(Record, frozen=True):
@@ -53,12 +50,10 @@ def search(db: Database, text: str, chosen: MailFilter) -> list[MailMessage]:
     """Messages whose subject or body holds every word of `text`, or one that begins with it; newest first.
 
     There is no query syntax: any text will do. Text without a word is a plain list. Raises `TooLargeError` beyond
-    `SEARCH_WORDS` different words.
+    `WORDS` different words.
     """
-    words = list(dict.fromkeys(text.split()))
-    if len(words) > SEARCH_WORDS:
-        raise TooLargeError(f"mail search takes up to {SEARCH_WORDS} words", limit=SEARCH_WORDS, words=len(words))
-    return _newest(db, chosen, [*_conditions(db, chosen), *_word_conditions(db, words)])
+    terms = limited((Term(text=word, prefix=True) for word in text.split()), "mail search")
+    return _newest(db, chosen, [*_conditions(db, chosen), *_word_conditions(db, terms)])
 
 
 def _newest(db: Database, chosen: MailFilter, conditions: Iterator[Any] | list[Any]) -> list[MailMessage]:
@@ -94,18 +89,15 @@ def _conditions(db: Database, chosen: MailFilter) -> Iterator[Any]:
         yield MailRow.seq > seq_of(db, chosen.after)
 
 
-def _word_conditions(db: Database, words: list[str]) -> Iterator[Any]:
-    indexed = [word for word in words if _is_indexed(word)]
+def _word_conditions(db: Database, terms: Iterable[Term]) -> Iterator[Any]:
+    indexed, others = split(terms)
     if indexed:
-        # Each word is an FTS5 string, so nothing in it is an operator; the star makes the end of it a prefix.
-        match = " ".join('"' + word.replace('"', '""') + '"*' for word in indexed)
+        match = match_of(indexed)
         found = MailRow.seq.in_(SQL("(SELECT rowid FROM mail_text WHERE mail_text MATCH ?)", (match,)))
         yield found | MailRow.seq.in_(_match_newest(db, match))
-    # SQLite's `lower` knows ASCII alone, so the words are lowered no further.
     text = fn.lower(fn.COALESCE(MailRow.subject, "").concat("\n").concat(fn.COALESCE(MailRow.body, "")))
-    for word in words:
-        if not _is_indexed(word):
-            yield fn.instr(text, word.translate(_ASCII_LOWER)) > 0
+    for word in others:
+        yield fn.instr(text, ascii_lower(word)) > 0
 
 
 def _match_newest(db: Database, match: str) -> list[int]:
@@ -117,25 +109,3 @@ def _match_newest(db: Database, match: str) -> list[int]:
         memory.execute(f"CREATE VIRTUAL TABLE mail_text USING fts5 (subject, body, tokenize = '{TOKENIZER}')")
         memory.executemany("INSERT INTO mail_text (rowid, subject, body) VALUES (?, ?, ?)", newest)
         return [seq for (seq,) in memory.execute("SELECT rowid FROM mail_text WHERE mail_text MATCH ?", (match,))]
-
-
-def _is_indexed(word: str) -> bool:
-    """Whether the index finds this word: it keeps letters and digits only, and cuts text at what is neither.
-
-    Signs and emoji are not in it at all, and a text in a script without spaces is one long word there, so such words
-    are looked for in the texts themselves.
-    """
-    kept = [char for char in word if unicodedata.category(char)[0] in "LN" or unicodedata.category(char) == "Co"]
-    return bool(kept) and not any(_is_unspaced(char) for char in kept)
-
-
-def _is_unspaced(char: str) -> bool:
-    """Han, kana, Yi, Thai, Lao, Tibetan, Burmese and Khmer. Korean has spaces."""
-    code = ord(char)
-    return (
-        0x0E00 <= code <= 0x109F
-        or 0x1780 <= code <= 0x17FF
-        or 0x2E80 <= code <= 0xA4CF
-        or 0xF900 <= code <= 0xFAFF
-        or 0x20000 <= code <= 0x3FFFF
-    )

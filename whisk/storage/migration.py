@@ -34,6 +34,7 @@ _NOUNS: tuple[str, ...] = (
     "audit",
     "status",
     *("artifact", "workflow_event"),
+    "search",
 )
 
 

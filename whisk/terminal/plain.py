@@ -14,6 +14,22 @@ def plain(text: str) -> str:
     return _strip(Splitter(), text)
 
 
+def words_of(data: bytes) -> str:
+    """A piece of output as text to be searched: as `plain`, but a jump of the cursor is a blank, as it is to the eye,
+    and of equal lines, which programs draw again and again, only the first is kept.
+    """
+    parts: list[str] = []
+    for token in Splitter().feed(data.decode("utf-8", "replace")):
+        if token.kind == "text":
+            parts.append(token.text)
+        elif token.kind == "control":
+            parts.append("\n" if token.text in "\r\n" else " ")
+        elif token.kind == "csi" and not token.text.endswith("m"):
+            parts.append(" ")
+    lines = (" ".join(line.split()) for line in "".join(parts).split("\n"))
+    return "\n".join(dict.fromkeys(line for line in lines if line))
+
+
 class PlainStream:
     """`plain` for UTF-8 output that arrives in pieces: neither a character nor a sequence is cut at their borders."""
 

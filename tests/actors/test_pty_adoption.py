@@ -15,7 +15,7 @@ import pytest
 from tests.actors.conftest import SECONDS, Terminals, all_output, ended, killed, seen, wait_gone
 from whisk import ptyhost
 from whisk.actors.future import get
-from whisk.actors.pty_life import tidy_host
+from whisk.actors.pty_host import tidy_host
 from whisk.actors.pty_link import connect, host_paths
 from whisk.errors import UnavailableError
 from whisk.storage import terminal as storage

@@ -97,5 +97,25 @@ def test_a_foreign_origin_is_refused_even_with_the_token(caller: Make, origin: s
     assert (answer.status, answer.code) == (403, "forbidden")
 
 
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("wails://wails.localhost", 200),
+        ("http://localhost:5173", 200),
+        ("https://[::1]", 200),
+        ("http://127.0.0.1:3000", 200),
+        ("http://localhost.evil.example", 403),
+        ("https://evil.example", 403),
+        ("http://localhost@evil.example", 403),
+        ("null", 403),
+    ],
+)
+def test_an_application_on_this_machine_may_open_a_websocket(caller: Make, origin: str, status: int) -> None:
+    call = caller(ROUTES)
+    assert call("GET", "/socket", headers={"Origin": origin, "Upgrade": "websocket"}).status == status
+    call.token = None
+    assert call("GET", "/socket", headers={"Origin": origin, "Upgrade": "websocket"}).status in (401, 403)
+
+
 def test_the_daemons_own_pages_pass(caller: Make) -> None:
     assert caller(ROUTES)("GET", "/plain", headers={"Origin": "http://127.0.0.1:8787"}).status == 200

@@ -15,7 +15,7 @@ from tests.websocket_client import Refused, WebSocketClient
 from whisk.actors.future import get
 from whisk.actors.pty import PtyHandle
 from whisk.actors.system import ActorSystem
-from whisk.http import viewer
+from whisk.http import viewer, websocket
 from whisk.http.routes import pty
 from whisk.http.server import Server
 
@@ -222,6 +222,117 @@ def test_a_viewer_that_vanishes_while_nothing_can_be_sent_to_it_is_noticed(stage
     client.receive()
     client.close()
     wait_until(lambda: stage.server.connections == 0)
+
+
+def test_a_viewer_whose_connection_takes_nothing_for_long_is_given_up(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that vanished without a word while output was under way looks like this, and so does one that has stopped."""
+    monkeypatch.setattr(websocket, "STALLED", 0.2)
+    pty_id, handle = stage.terminal("while :; do echo 0123456789abcdef; done")
+    stage.view(pty_id, receive_buffer=4096)
+    wait_until(lambda: stage.server.connections == 1)
+    wait_until(lambda: stage.server.connections == 0)
+    assert get(handle.info.remote()).running
+
+
+def test_a_viewer_that_comes_back_to_an_offset_that_is_gone_is_told_how_much_it_lost(stage: Stage) -> None:
+    pty_id, _ = stage.terminal("printf 'first line\\n'; yes 0123456789abcdef | head -c 1000000; echo done; read x")
+    stage.desk.expect(pty_id, "done")
+    client = stage.view(pty_id, "binary=1&from=6")
+    gap = client.frame()
+    assert (gap["type"], gap["ptyId"]) == ("gap", pty_id)
+    assert gap["offset"] == 6 + gap["skipped"]
+    first = client.receive()
+    assert isinstance(first, bytes)
+    assert int.from_bytes(first[1:9], "big") == gap["offset"]
+    # The screen is what it can go on from.
+    client = stage.view(pty_id, "binary=1&snapshot=1")
+    frame = client.frame()
+    assert frame["terminalSnapshot"]["truncated"]
+    assert "done" in frame["terminalSnapshot"]["viewportAnsi"]
+
+
+def test_an_offset_behind_the_end_is_the_end(stage: Stage) -> None:
+    pty_id, _ = stage.terminal(ECHO)
+    stage.desk.expect(pty_id, "up")
+    client = stage.view(pty_id, "binary=1&from=99999")
+    client.send({"type": "input", "data": "it\n"})
+    first = client.receive()
+    assert isinstance(first, bytes)
+    assert int.from_bytes(first[1:9], "big") == 4
+
+
+def test_a_page_of_somebody_else_sees_nothing(stage: Stage) -> None:
+    pty_id, _ = stage.terminal(ECHO)
+    for origin in ("https://evil.example", "null"):
+        with pytest.raises(Refused) as refusal:
+            stage.view(pty_id, headers={"Origin": origin})
+        assert (refusal.value.status, refusal.value.code) == (403, "forbidden")
+
+
+def test_a_browsers_viewer_gives_its_token_in_the_query(stage: Stage) -> None:
+    pty_id, _ = stage.terminal(ECHO)
+    client = stage.view(pty_id, f"binary=1&access_token={TOKEN}", token=None)
+    client.output(until=b"up")
+    with pytest.raises(Refused) as refusal:
+        stage.view(pty_id, "access_token=wrong", token=None)
+    assert refusal.value.status == 401
+
+
+def test_what_a_program_asks_its_terminal_is_left_to_a_viewer(stage: Stage) -> None:
+    pty_id, handle = stage.terminal("stty raw -echo; printf up; head -c 1 >/dev/null; printf '\\033[6n'; cat -v")
+    stage.desk.expect(pty_id, "up")
+    client = stage.view(pty_id, "binary=1&snapshot=1")
+    client.frame()
+    wait_until(lambda: stage.desk.system.describe(handle.name).facts["viewers"] == 1)
+    client.send({"type": "input", "data": "g"})
+    client.output(until=b"\x1b[6n")
+    client.send({"type": "input", "dataBase64": base64.b64encode(b"\x1b[9;9R.").decode()})
+    assert client.output(until=b".") == b"^[[9;9R."
+    client.close()
+    wait_until(lambda: stage.desk.system.describe(handle.name).facts["viewers"] == 0)
+
+
+def test_one_who_only_looks_types_nothing_and_whisk_answers_the_program(stage: Stage) -> None:
+    pty_id, handle = stage.terminal("stty raw -echo; printf up; head -c 1 >/dev/null; printf '\\033[6n'; cat -v")
+    stage.desk.expect(pty_id, "up")
+    client = stage.view(pty_id, "binary=1&from=end&readOnly=true")
+    for frame in ({"type": "input", "data": "x"}, {"type": "resize", "cols": 40, "rows": 20}):
+        client.send(frame)
+        assert client.frame()["errorCode"] == "refused"
+    get(handle.write.remote(b"g"))
+    client.output(until=b"^[[1;3R")
+    assert get(handle.info.remote()).cols == 80
+
+
+@pytest.mark.slow
+def test_a_hundred_megabytes_arrive_or_are_told_to_be_missing(stage: Stage) -> None:
+    size, line = 100_000_000, b"0123456789abcde\n"
+    flood = f"yes 0123456789abcde | head -c {size - 2}"
+    pty_id, _ = stage.terminal(f"stty raw -echo; printf u; head -c 1; {flood}; exit 5")
+    stage.desk.expect(pty_id, "u")
+    client = stage.view(pty_id)
+    client.send({"type": "input", "data": "p"})
+    at = seen = missing = 0
+    while True:
+        message = client.receive()
+        assert message is not None
+        if isinstance(message, bytes):
+            assert int.from_bytes(message[1:9], "big") == at
+            # Each byte is where it belongs: the sixteen of a line repeat without end.
+            assert at < 2 or message[9:13] == (line * 2)[(at - 2) % 16 :][: min(4, len(message) - 9)]
+            at += len(message) - 9
+            seen += len(message) - 9
+            continue
+        frame = client.parse(message)
+        if frame["type"] == "exit":
+            break
+        assert frame["type"] == "gap"
+        missing += frame["skipped"]
+        at += frame["skipped"]
+        assert frame["offset"] == at
+    assert (seen + missing, frame["code"], frame["offset"]) == (size, 5, size)
 
 
 def test_ten_viewers_of_one_terminal_all_see_everything(stage: Stage) -> None:

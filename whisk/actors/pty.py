@@ -35,7 +35,6 @@ FOLLOW_SECONDS = 60.0
 MAX_EXPECTS = 64
 
 _SAVE_SECONDS = 1.0
-_SCREEN_SECONDS = 60.0
 _KILL_GRACE = 2.0
 _MAX_GRACE = 30.0
 
@@ -178,11 +177,16 @@ class PtyActor(PtyLife):
     def snapshot(self) -> Future[TerminalSnapshot]:
         """The screen as it is now; takes up to half a second of a thread's time."""
         self._current()
-        future = self._view.ask()
-        if not self._view.running:
-            self.spawn_greenlet(self._view.run)
-        self.timers.start("screen", _SCREEN_SECONDS, self._view.drop)
-        return future
+        return self._draw()
+
+    def join(self, viewer: str, at: int) -> None:
+        """Somebody's terminal shows the output from `at` on. Until it has left, what a program asks its terminal is
+        for that one to answer, and whisk keeps silent.
+        """
+        self._answers.join(viewer, at)
+
+    def leave(self, viewer: str) -> None:
+        self._answers.leave(viewer)
 
     def move(self, session_id: str, window_id: str, pane_id: str) -> Future[PtyInfo]:
         """Put it in another pane, or in none (""); where it came from stays known."""
@@ -225,6 +229,7 @@ class PtyActor(PtyLife):
             "pid": None if record is None else record.pid,
             "outputOffset": output.ring.end,
             "followers": output.followers,
+            "viewers": self._answers.viewers,
             "expecting": self._expects,
             "inputWaiting": 0 if self._input is None else self._input.queued,
             "hostLost": self._host_lost,
@@ -261,6 +266,8 @@ class PtyHandle(Handle):
     kill: Method[..., KillReport]
     expect: Method[..., Expectation]
     snapshot: Method[[], TerminalSnapshot]
+    join: Method[[str, int], None]
+    leave: Method[[str], None]
     wait_exit: Method[[], PtyInfo]
     move: Method[[str, str, str], PtyInfo]
     remove: Method[[], None]

@@ -18,6 +18,8 @@ from whisk.actors.handle import Handle, Method
 from whisk.actors.offload import offload
 from whisk.actors.pty_link import LOST, Descriptor, HostHello, HostLink, HostPaths, Reply, connect
 from whisk.errors import ConflictError, NotFoundError, SpawnError, UnavailableError, WhiskError
+from whisk.storage import terminal as storage
+from whisk.storage.database import Store
 from whisk.terminal.pty import PtySpec
 
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -248,6 +250,23 @@ class PtyHostHandle(Handle):
     forget: Method[[str], None]
     children: Method[[], tuple[HostChild, ...]]
     end_host: Method[..., None]
+
+
+def tidy_host(host: PtyHostHandle, store: Store) -> list[str]:
+    """Let the host forget children whose end is stored, or that nobody knows; blocks this greenlet.
+
+    Returns the keys of children that run without a terminal of ours. They are left alone: only a direct request ends
+    an agent.
+    """
+    strays = []
+    for child in host.children.remote().get(timeout=_ANSWER_SECONDS):
+        record = store.read(lambda db, key=child.key: storage.find(db, key))  # type: ignore[misc]
+        if record is None or record.ended:
+            if child.ended:
+                host.forget.tell(child.key)
+            else:
+                strays.append(child.key)
+    return strays
 
 
 def _child(body: dict[str, Any]) -> HostChild:

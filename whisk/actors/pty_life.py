@@ -22,6 +22,7 @@ from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
 from whisk.actors.journal import JournalHandle
 from whisk.actors.offload import offload
+from whisk.actors.pty_answer import PtyAnswers
 from whisk.actors.pty_host import PtyHostHandle
 from whisk.actors.pty_input import PtyInput
 from whisk.actors.pty_output import PtyOutput
@@ -35,6 +36,7 @@ from whisk.storage.transcript import LIMIT_BYTES, Transcript
 from whisk.terminal import pty as domain
 from whisk.terminal.pty import KillReport, PtyInfo, PtyRecord, PtySpec
 from whisk.terminal.ring import Ring
+from whisk.terminal.screen import TerminalSnapshot
 
 RING_BYTES = 256 * 1024
 # Told of every end, if there is one: whoever keeps transcripts within their bounds.
@@ -46,6 +48,7 @@ _LAST_WORDS = 0.25
 _ANNOUNCE_SECONDS = 0.1
 _LOOK_SECONDS = 1.0
 _FINISH_SECONDS = 3.0
+_SCREEN_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,9 @@ class PtyLife(Actor):
         self._begun = True
         self._record = services.store.read(lambda db: storage.find(db, self._id))
         record = self._record
-        self._view = PtyView(self._output, record.cols if record else 80, record.rows if record else 24)
+        size = (record.cols, record.rows) if record else (80, 24)
+        self._view = PtyView(self._output, *size, self._type_reply)
+        self._answers = PtyAnswers(self._output, self._view, self.timers, self.clock, self._draw)
         if record is not None and record.ended:
             self._output.finish()
         elif record is not None:
@@ -180,6 +185,18 @@ class PtyLife(Actor):
         if child.ended:
             self._exit = (child.code, child.signal)
             self.timers.start("last words", _LAST_WORDS, self._conclude)
+
+    def _draw(self) -> Future[TerminalSnapshot]:
+        future = self._view.ask()
+        if not self._view.running:
+            self.spawn_greenlet(self._view.run)
+        self.timers.start("screen", _SCREEN_SECONDS, self._view.drop)
+        return future
+
+    def _type_reply(self, reply: bytes) -> None:
+        """What the screen says to a program that asked it; nothing is piled up for one that does not read."""
+        if self._input is not None and not self._input.queued:
+            self._input.write(reply, whole_lines=False)
 
     def _type(self, text: str) -> None:
         if self._input is not None:
@@ -347,23 +364,6 @@ class PtyLife(Actor):
         waiting: list[Future[Any]] = [*self._exit_waiters, *self._kills]
         for future in waiting:
             future.set_error(UnavailableError(why))
-
-
-def tidy_host(host: PtyHostHandle, store: Store) -> list[str]:
-    """Let the host forget children whose end is stored, or that nobody knows; blocks this greenlet.
-
-    Returns the keys of children that run without a terminal of ours. They are left alone: only a direct request ends
-    an agent.
-    """
-    strays = []
-    for child in host.children.remote().get(timeout=_FINISH_SECONDS):
-        record = store.read(lambda db, key=child.key: storage.find(db, key))  # type: ignore[misc]
-        if record is None or record.ended:
-            if child.ended:
-                host.forget.tell(child.key)
-            else:
-                strays.append(child.key)
-    return strays
 
 
 def _wait(stored: Future[None]) -> bool:

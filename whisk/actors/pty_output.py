@@ -56,6 +56,8 @@ class PtyOutput:
         self._fd = -1
         self._watcher: Any = None
         self._followers: dict[Future[Output], tuple[int, int, Any]] = {}
+        # Told of every burst, with the offset of its first byte; runs in the hub.
+        self.listener: Callable[[int, bytes], None] | None = None
 
     @property
     def followers(self) -> int:
@@ -166,6 +168,8 @@ class PtyOutput:
             # A full disk costs the transcript a hole; it must not cost the person the terminal.
             self.transcript_error = error
         self.ring.append(data)
+        if self.listener is not None:
+            self.listener(self.ring.end - len(data), data)
         title_changed = self.titles.feed(data)
         self._wake()
         self._on_output(title_changed)

@@ -69,7 +69,12 @@ class Attachment:
                 socket.close()
 
     def _connect(self, *, snapshot: bool) -> WebSocket:
-        query = {"binary": "1", "snapshot": "1" if snapshot else None, "from": None if snapshot else str(self._offset)}
+        query = {
+            "binary": "1",
+            "snapshot": "1" if snapshot else None,
+            "from": None if snapshot else str(self._offset),
+            "readOnly": "true" if self._read_only else None,
+        }
         return WebSocket(self._client, path("ptys", self._pty_id, "attach"), query)
 
     def _converse(self, socket: WebSocket, terminal: Terminal) -> bool:

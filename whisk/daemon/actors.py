@@ -20,8 +20,8 @@ from whisk.actors.library import Library
 from whisk.actors.mail_effect import WorkEffects
 from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
 from whisk.actors.pty import PtyHandle, PtyServices
-from whisk.actors.pty_host import PtyHostActor, PtyHostHandle
-from whisk.actors.pty_life import KEEPER, tidy_host
+from whisk.actors.pty_host import PtyHostActor, PtyHostHandle, tidy_host
+from whisk.actors.pty_life import KEEPER
 from whisk.actors.pty_link import host_paths
 from whisk.actors.registrar import Registrar
 from whisk.actors.session_book import SessionBook

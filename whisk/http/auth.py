@@ -17,6 +17,9 @@ from whisk.errors import ForbiddenError, InvalidError, UnauthorizedError
 from whisk.ids import token_matches
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?")
+_LOCAL_ORIGIN = re.compile(
+    r"wails://[A-Za-z0-9.:_-]+|https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?", re.IGNORECASE
+)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _WILDCARD = frozenset({"", "0.0.0.0", "::"})
 
@@ -49,6 +52,10 @@ def check_origin(environ: Mapping[str, Any]) -> None:
     if origin is None:
         return
     host = environ.get("HTTP_HOST", "")
+    # An application's own window, or its development server, views terminals by WebSocket. It needs the token, and no
+    # page can make a browser send this header with anything else.
+    if environ.get("HTTP_UPGRADE", "").lower() == "websocket" and _LOCAL_ORIGIN.fullmatch(origin):
+        return
     if origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
         raise ForbiddenError(f"pages from {origin} may not use whiskd", origin=origin)
 

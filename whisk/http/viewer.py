@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from contextlib import suppress
 from typing import Any
 
 import gevent
@@ -17,10 +18,11 @@ from structlog import get_logger
 from whisk.actors.future import Future
 from whisk.actors.pty import PtyHandle
 from whisk.clock import Clock
-from whisk.errors import InvalidError, WhiskError
+from whisk.errors import InvalidError, RefusedError, WhiskError
 from whisk.http.client_gone import Stopping
 from whisk.http.floor import Floor
 from whisk.http.websocket import GOING_AWAY, GOODBYE, NORMAL, NOT_THIS_TYPE, WebSocket
+from whisk.ids import new_id
 from whisk.terminal.frame import ServerFrame, output_frame, read_client_frame, text_frame
 from whisk.terminal.keys import typed
 from whisk.terminal.pty import Output
@@ -51,7 +53,9 @@ class Viewer:
         stopping: Stopping | None = None,
         *,
         binary: bool = False,
+        read_only: bool = False,
     ) -> None:
+        """`read_only`: whatever the viewer sends is refused, and it is not counted on for answers to the program."""
         self._socket = socket
         self._pty_id = pty_id
         self._pty = pty
@@ -59,6 +63,8 @@ class Viewer:
         self._floor = floor
         self._stopping = stopping
         self._binary = binary
+        self._read_only = read_only
+        self._name = new_id("viewer")
         self._size: tuple[int, int] | None = None
         self._typed_at = float("-inf")
         self._wake = Event()
@@ -75,12 +81,15 @@ class Viewer:
             self._stopping.add(self._wake.set)
         try:
             at = self._send_snapshot() if snapshot else min(start, self._pty.info.remote().get().output_offset)
+            if not self._read_only:
+                self._pty.join.remote(self._name, at).get()
             self._follow(at)
         except WhiskError as error:
             # The terminal's actor was stopped, restarted or is overwhelmed.
             self._send_error(error)
             self._socket.close(NORMAL, error.code)
         finally:
+            self._leave()
             if self._stopping is not None:
                 self._stopping.remove(self._wake.set)
             if self._socket.closing:
@@ -88,6 +97,10 @@ class Viewer:
                 listener.join(timeout=GOODBYE)
             self._socket.hang_up()
             listener.kill()
+
+    def _leave(self) -> None:
+        with suppress(WhiskError):  # an actor that is gone counts nobody
+            self._pty.leave.tell(self._name)
 
     def _send_snapshot(self) -> int:
         snapshot = self._pty.snapshot.options(timeout=_REPLY).remote().get()
@@ -187,6 +200,8 @@ class Viewer:
 
     def _obey(self, message: str) -> None:
         frame = read_client_frame(message)
+        if self._read_only and frame.type in ("resize", "input"):
+            raise RefusedError("this viewer only looks: it attached with readOnly", type=frame.type)
         if frame.type == "resize":
             if frame.cols is None or frame.rows is None:
                 raise InvalidError("a resize needs cols and rows", field="cols")

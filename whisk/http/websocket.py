@@ -33,6 +33,9 @@ MESSAGE_LIMIT = 1024 * 1024
 _PIECE = 65_536
 # How long a client may take to answer our goodbye.
 GOODBYE = 2.0
+# A client that takes nothing for this long has stopped, or is gone without a word while output was under way to it,
+# and the kernel would go on trying for a quarter of an hour.
+STALLED = 75.0
 # Close codes of RFC 6455.
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, NOT_THIS_TYPE, TOO_BIG = 1000, 1001, 1002, 1003, 1009
 
@@ -188,9 +191,14 @@ class WebSocket:
                 return False
 
     def _write(self, data: bytes) -> bool:
+        sent = False
         try:
-            self._socket.sendall(data)
+            with gevent.Timeout(STALLED, False):
+                self._socket.sendall(data)
+                sent = True
         except OSError:
+            sent = False
+        if not sent:
+            # Perhaps half of a frame is on its way; nothing can follow it.
             self.closed = True
-            return False
-        return True
+        return sent

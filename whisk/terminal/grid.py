@@ -21,6 +21,10 @@ from whisk.terminal.sequence import Token
 SCROLLBACK_LINES = 10_000
 # pyte counts lines and columns one by one; a program may ask for 9999 of something that has 80.
 _MOST = 1000
+# Answers that wait to be taken; of a flood of questions, the last ones are answered.
+MOST_REPLIES = 16
+# A VT100 with the advanced video option: what every program knows, and no more than is there.
+_IDENTITY = "\x1b[?1;2c"
 
 _ALTERNATE = frozenset({47, 1047, 1049})
 _FOREGROUND = {name: code for code, name in (graphics.FG_ANSI | graphics.FG_AIXTERM).items()}
@@ -32,9 +36,13 @@ Line = StaticDefaultDict
 
 
 class Grid(Screen):
-    """`obey` takes one token at a time; `scrollback` holds the lines that left the main screen, as ANSI text."""
+    """`obey` takes one token at a time; `scrollback` holds the lines that left the main screen, as ANSI text.
+
+    `replies` are the answers to what was asked of the terminal, for whoever wants to type them.
+    """
 
     def __init__(self, cols: int, rows: int) -> None:
+        self.replies: deque[str] = deque(maxlen=MOST_REPLIES)
         self._scrolled: deque[str] = deque(maxlen=SCROLLBACK_LINES)
         self._main: tuple[Any, Any] | None = None
         self._last = ""
@@ -44,8 +52,6 @@ class Grid(Screen):
         self._commands = self._table(Stream.csi)
         self._commands |= {"S": self._scroll_up, "T": self._scroll_down, "b": self._repeat}
         self._commands |= {"s": self.save_cursor, "u": self.restore_cursor, "m": self.select_graphic_rendition}
-        for unwanted in ("c", "n"):  # questions to the terminal
-            self._commands.pop(unwanted, None)
 
     def _table(self, names: dict[str, str]) -> dict[str, Callable[..., None]]:
         return {key: getattr(self, name) for key, name in names.items()}
@@ -83,6 +89,9 @@ class Grid(Screen):
 
     def _command(self, text: str) -> None:
         final, body = text[-1], text[:-1]
+        if final in "cn":
+            self._reply(text)
+            return
         private = body.startswith("?")
         body = body[private:]
         if private:
@@ -112,6 +121,15 @@ class Grid(Screen):
             handler(min(numbers[0], _MOST) if numbers else 0)
         else:
             handler()
+
+    def _reply(self, question: str) -> None:
+        row, column = self.cursor.y + 1, min(self.cursor.x + 1, self.columns)
+        if self.has(6) and self.margins is not None:  # rows count from the upper margin
+            row -= self.margins.top
+        place = f"{row};{column}R"
+        known = {"5n": "\x1b[0n", "6n": f"\x1b[{place}", "?6n": f"\x1b[?{place}", "c": _IDENTITY, "0c": _IDENTITY}
+        if question in known:
+            self.replies.append(known[question])
 
     def draw(self, data: str) -> None:
         if not data.isascii():

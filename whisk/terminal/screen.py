@@ -80,6 +80,12 @@ class Screen:
     def resize(self, cols: int, rows: int) -> None:
         self._grid.change_size(cols, rows)
 
+    def take_replies(self) -> list[bytes]:
+        """The answers to what was asked of the terminal since the last call, the last 16 at most."""
+        replies = [reply.encode() for reply in self._grid.replies]
+        self._grid.replies.clear()
+        return replies
+
     def snapshot(self, title: str | None = None, directory: str | None = None) -> TerminalSnapshot:
         grid = self._grid
         scrollback, cut = _last_lines(grid.scrollback)

@@ -106,9 +106,12 @@ class ExpectPty(Record, frozen=True):
 
 
 class AttachQuery(Record, frozen=True):
+    """`binary=1` sends output as binary frames. A `readOnly` viewer can neither type nor resize."""
+
     start: str = msgspec.field(default="0", name="from")
     snapshot: bool = False
     binary: str = ""
+    read_only: bool = False
 
 
 def list_ptys(api: Api, request: Request[None, None]) -> list[PtyInfo]:
@@ -214,6 +217,7 @@ def attach(api: Api, request: Request[None, AttachQuery]) -> None:
             api.floors.of(pty_id),
             request.environ.get("whisk.stopping"),
             binary=query.binary == "1",
+            read_only=query.read_only,
         )
         viewer.serve(start, snapshot=query.snapshot)
 

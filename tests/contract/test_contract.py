@@ -26,6 +26,7 @@ ALLOWED: dict[str, str] = {
     "MetadataValue.json: anything, not string byte": _JSON,
     "ReplyMailRequest.payload: anything, not string byte": _JSON,
     "SendMailRequest.payload: anything, not string byte": _JSON,
+    "UIContributionsResponse.plugins: missing": _PLUGINS,
     "getPTYOutput from: string, not integer": "A number still, or the word `end`.",
     "killPTY 200: KilledPTY, not PTYInfo": "A PTYInfo that may also say which processes could not be ended.",
 }
@@ -41,10 +42,7 @@ PENDING: set[str] = {
     "applyOnboarding: missing",
     "getOnboarding: missing",
     "listSkills: missing",
-    "listUIContributions: missing",
-    "openAgentHookLog: missing",
     "rescanSkills: missing",
-    "setAgentHookLogSettings: missing",
     # links and ready work
     "addWorkItemLink: missing",
     "listWorkItemLinks: missing",

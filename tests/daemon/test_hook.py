@@ -179,7 +179,7 @@ def test_a_rule_decides_without_a_person(agent: Agent) -> None:
 
 def test_the_log_says_what_a_call_would_do_and_hides_its_secrets(agent: Agent) -> None:
     agent.said("PreToolUse-Bash", tool_input={"command": "git fetch\ngit push https://me:hunter22@x.org"})
-    shown = agent.whiskd.cli("hook", "log", "-pty", agent.pty, check=0).stdout.splitlines()[-1]
+    shown = agent.whiskd.cli("hook", "events", "-pty", agent.pty, check=0).stdout.splitlines()[-1]
     assert shown.endswith("git fetch git push https://me:[redacted]@x.org")
 
 
@@ -306,7 +306,7 @@ def test_text_of_an_agent_cannot_drive_the_persons_terminal(agent: Agent) -> Non
     evil = {"command": "\x1b]0;owned\x07\x1b[2Jls\u202e\x9b31m\nsecond line"}
     agent.hook("PermissionRequest-Bash", tool_input=evil)
     prompt = agent.prompt()
-    for arguments in (("prompt", "list"), ("prompt", "show", prompt["id"]), ("hook", "log")):
+    for arguments in (("prompt", "list"), ("prompt", "show", prompt["id"]), ("hook", "events")):
         shown = agent.whiskd.cli(*arguments, check=0).stdout
         assert not set(shown) & set("\x1b\x07\x9b\u202e"), arguments
     assert "ls" in shown or "second line" in agent.whiskd.cli("prompt", "show", prompt["id"]).stdout

@@ -32,7 +32,7 @@ def test_an_installed_hook_reports_and_a_removal_restores_it(shared_daemon: Whis
     assert (said.stdout, said.stderr) == (b"", b"")
 
     def logged() -> bool:
-        return any(each.get("providerSessionId") == "by-helper" for each in shared_daemon.json("hook", "log"))
+        return any(each.get("providerSessionId") == "by-helper" for each in shared_daemon.json("hook", "events"))
 
     assert wait_until(logged, 10)
     assert shared_daemon.json("hook", "check", "claude", **env)["status"] == "current"
@@ -51,3 +51,17 @@ def test_what_cannot_be_written_is_printed_instead(shared_daemon: Whiskd, tmp_pa
     assert json.loads(told.stderr)["details"]["snippet"]
     checked = shared_daemon.cli("hook", "check", check=1, **env)
     assert "unavailable" in checked.stdout
+
+
+def test_the_hook_log_is_switched_marked_and_emptied_from_the_command_line(shared_daemon: Whiskd) -> None:
+    shared_daemon.post("/v1/agent-hook-events", {"provider": "claude", "eventName": "Stop"})
+    event = shared_daemon.json("hook", "events")[-1]["id"]
+    assert shared_daemon.cli("hook", "events", "read", event, check=0).stdout == f"{event}\tread\n"
+    off = shared_daemon.cli("hook", "log", "-enable=false", "-clear-after-session=true", check=0).stdout
+    assert off.startswith("the hook log is off")
+    assert off.endswith("it is emptied when whiskd stops\n")
+    shared_daemon.cli("hook", "log", "-enable=true", "-clear-after-session=false", check=0)
+    assert shared_daemon.cli("hook", "log", check=0).stdout.startswith("the hook log is on\n")
+    assert "-enable is true or false" in shared_daemon.cli("hook", "log", "-enable=no", check=2).stderr
+    assert "-yes" in shared_daemon.cli("hook", "log", "clear", check=2).stderr
+    assert shared_daemon.json("hook", "log", "clear", "-yes")["entries"] == 0

@@ -199,6 +199,11 @@ def test_an_event_is_logged_listed_and_marked_read(call: Any, bridge: BridgeCred
     log = call("GET", "/v1/agent-hook-log").json
     assert (log["enabled"], log["entries"], log["sizeBytes"] > 0) == (True, 1, True)
     assert call("POST", "/v1/agent-hook-log/clear", {}).json["entries"] == 0
+    opened = call("POST", "/v1/agent-hook-log/open", {}).json
+    assert (opened["path"], "nothing was opened" in opened["detail"]) == (log["path"], True)
+    chosen = call("POST", "/v1/agent-hook-log/settings", {"enabled": False, "clearAfterSession": None}).json
+    assert (chosen["enabled"], chosen["clearAfterSession"]) == (False, False)
+    assert call("GET", "/v1/agent-hook-log").json["enabled"] is False
 
 
 def test_an_event_without_a_name_is_refused(call: Any, keeper: BridgesHandle) -> None:

@@ -28,6 +28,7 @@ from whisk.ids import new_id
 from whisk.matters.audit import Surface
 from whisk.storage import bridge as bridge_storage
 from whisk.storage import terminal as terminal_storage
+from whisk.storage.hook_event import HookLogSettings
 from whisk.values import check_text
 
 _RECENT_SECONDS = 3600.0
@@ -47,6 +48,7 @@ class BridgesActor(Actor):
 
     def on_start(self) -> None:
         store = self._services.store
+        self._hook_log.load()
         since = self.clock.now().plus(-_RECENT_SECONDS)
         self._policies = {policy.id: policy for policy in store.read(bridge_storage.POLICIES.select)}
         self._bridges = {bridge.id: bridge for bridge in store.read(bridge_storage.open_bridges)}
@@ -59,6 +61,9 @@ class BridgesActor(Actor):
         for pty_id in {bridge.owner.pty_id for bridge in self._bridges.values()}:
             if pty_id and self._has_ended(pty_id):
                 self.close_pty(pty_id)
+
+    def on_stop(self) -> None:
+        self._hook_log.end()
 
     # -- bridges -----------------------------------------------------------------------------------------------------
 
@@ -121,6 +126,13 @@ class BridgesActor(Actor):
         """An event without credentials: only its news counts. The reply comes when it is in the log."""
         self._observe(event)
         return self._hook_log.add(entry_of(event, context, result_unheld(event, context), self.clock.now()))
+
+    def set_log(self, enabled: bool | None, clear_after_session: bool | None) -> Future[HookLogSettings]:
+        """What holds for the hook log from now on; None leaves it as it is. The reply comes when it is stored."""
+        now = self._hook_log.settings
+        kept = now.enabled if enabled is None else enabled
+        clears = now.clear_after_session if clear_after_session is None else clear_after_session
+        return self._hook_log.choose(HookLogSettings(enabled=kept, clear_after_session=clears))
 
     def closed(self, request: BridgeRequest) -> None:
         """Told by a request's actor when it has ended."""
@@ -370,6 +382,7 @@ class BridgesHandle(Handle):
     provider: Method[[str], str]
     hook: Method[[HookCall], HookOutcome]
     note: Method[[HookEvent, HookContext], AgentBridgeEvent]
+    set_log: Method[[bool | None, bool | None], HookLogSettings]
     closed: Method[[BridgeRequest], None]
     add_policy: Method[[PolicyDraft], Policy]
     remove_policy: Method[..., Policy]

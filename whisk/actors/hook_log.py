@@ -9,12 +9,14 @@ import structlog
 from whisk.actors.bridge import BridgeServices
 from whisk.actors.future import Future
 from whisk.events import EventType
-from whisk.hooks.entry import AgentBridgeEvent
+from whisk.hooks.entry import AgentBridgeEvent, bare
 from whisk.storage import bridge as bridge_storage
 from whisk.storage import hook_event as hook_storage
+from whisk.storage.hook_event import HookLogSettings
 from whisk.storage.journal import Write
 
 PRUNE_EVERY = 500
+_CLEAR_SECONDS = 2.0
 _log = structlog.get_logger("whisk.bridges")
 
 
@@ -24,14 +26,37 @@ class HookLog:
     def __init__(self, services: BridgeServices) -> None:
         self._services = services
         self._entries = 0
+        self.settings = HookLogSettings()
 
     def add(self, entry: AgentBridgeEvent) -> Future[AgentBridgeEvent]:
         """The future is for whoever wants to know that it is on disk."""
+        if not self.settings.enabled:
+            entry = bare(entry)
         self._entries += 1
         if self._entries % PRUNE_EVERY == 0:
             self.write(hook_storage.prune)
             self.write(bridge_storage.prune_requests)
         return self.write(lambda db: hook_storage.insert(db, entry), "agent_hook_events.changed", entry.id)
+
+    def load(self) -> None:
+        """Read the settings that were chosen; blocks for a short read."""
+        self.settings = self._services.store.read(hook_storage.load_settings)
+
+    def choose(self, settings: HookLogSettings) -> Future[HookLogSettings]:
+        """They hold from when they are on disk."""
+        future: Future[HookLogSettings] = self.write(lambda db: hook_storage.save_settings(db, settings))
+
+        def written(done: Future[HookLogSettings]) -> None:
+            if done.error() is None:
+                self.settings = settings
+
+        future.then(written)
+        return future
+
+    def end(self) -> None:
+        """The daemon stops: empty the log where that was chosen. Waits for the journal, which stops later."""
+        if self.settings.clear_after_session:
+            self.write(hook_storage.clear).get(timeout=_CLEAR_SECONDS)
 
     def write(self, change: Write[Any], event: EventType | None = None, id: str = "") -> Future[Any]:
         """Write without waiting, and announce `event` when it is on disk.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import msgspec
+
 from whisk.clock import Instant
 from whisk.hooks.event import HookEvent, HookKind, Option, telling
 from whisk.hooks.payload import Payload, plain, plain_text
@@ -117,6 +119,11 @@ def entry_of(
         rule_id=rule_id,
         raw=event.payload.kept if event.payload.kept is not None else kept_of(event.payload),
     )
+
+
+def bare(entry: AgentBridgeEvent) -> AgentBridgeEvent:
+    """Only what happened, when and where, for a log that is switched off: others still decide by it."""
+    return msgspec.structs.replace(entry, message="", options=(), raw={})
 
 
 def kept_of(payload: Payload) -> dict[str, Any]:

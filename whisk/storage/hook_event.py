@@ -41,7 +41,29 @@ def _create(db: Database) -> None:
     db.execute_sql("CREATE INDEX hook_event_pty ON hook_event (pty_id, id)")
 
 
-MIGRATIONS: list[Migration] = [Migration("hook_event.create", _create)]
+def _create_settings(db: Database) -> None:
+    db.execute_sql("CREATE TABLE hook_log_setting (id BIGINT NOT NULL PRIMARY KEY, doc TEXT NOT NULL)")
+
+
+MIGRATIONS: list[Migration] = [
+    Migration("hook_event.create", _create),
+    Migration("hook_event.create_settings", _create_settings),
+]
+
+
+class HookLogSettings(Record, frozen=True):
+    """Whether what agents say is kept, and whether the log is emptied when the daemon stops."""
+
+    enabled: bool = True
+    clear_after_session: bool = False
+
+
+class _SettingsRow(Model):
+    id = BigIntegerField(primary_key=True)
+    doc = TextField()
+
+    class Meta:
+        table_name = "hook_log_setting"
 
 
 class HookLogQuery(Record, frozen=True):
@@ -96,6 +118,18 @@ def size(db: Database) -> HookLogSize:
 def clear(db: Database) -> int:
     """Delete all of it; returns how many entries there were."""
     return int(HookEventRow.delete().execute(db))
+
+
+def load_settings(db: Database) -> HookLogSettings:
+    for (doc,) in _SettingsRow.select(_SettingsRow.doc).tuples().execute(db):
+        return decode(doc, HookLogSettings)
+    return HookLogSettings()
+
+
+def save_settings(db: Database, settings: HookLogSettings) -> HookLogSettings:
+    _SettingsRow.delete().execute(db)
+    _SettingsRow.insert(id=1, doc=encode(settings).decode()).execute(db)
+    return settings
 
 
 def prune(db: Database, keep_entries: int = KEPT_ENTRIES, keep_bytes: int = KEPT_BYTES) -> int:

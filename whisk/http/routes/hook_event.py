@@ -37,13 +37,24 @@ class MarkRead(Record, frozen=True):
 
 
 class AgentHookLogStatus(Record, frozen=True):
-    """`path` is the database that holds the log."""
+    """`path` is the database that holds the log; `detail` says why nothing was opened."""
 
     enabled: bool
     clear_after_session: bool
     path: str
     size_bytes: int
     entries: int
+    detail: str = ""
+
+
+class SetAgentHookLogSettingsRequest(Record, frozen=True):
+    """What is absent or null stays as it is.
+
+    With `enabled` false nothing that agents say is kept; that an event came is, since `@idle` and prompts go by it.
+    """
+
+    enabled: bool | None = None
+    clear_after_session: bool | None = None
 
 
 def record_event(api: Api, request: Request[AgentBridgeHookRequest, None]) -> AgentBridgeEvent:
@@ -63,15 +74,34 @@ def read_event(api: Api, request: Request[MarkRead, None]) -> AgentBridgeEvent:
 
 
 def show_log(api: Api, request: Request[None, None]) -> AgentHookLogStatus:
-    size = api.store.read(storage.size)
-    return AgentHookLogStatus(
-        enabled=True, clear_after_session=False, path=api.store.path, size_bytes=size.bytes, entries=size.entries
-    )
+    return _status(api)
 
 
 def clear_log(api: Api, request: Request[None, None]) -> AgentHookLogStatus:
     get(api.journal.write.remote(storage.clear))
     return show_log(api, request)
+
+
+def set_log(api: Api, request: Request[SetAgentHookLogSettingsRequest, None]) -> AgentHookLogStatus:
+    get(relay.keeper(api).set_log.remote(request.body.enabled, request.body.clear_after_session))
+    return _status(api)
+
+
+def open_log(api: Api, request: Request[None, None]) -> AgentHookLogStatus:
+    """A daemon has no desktop to open a file on, and a database is nothing to look at in an editor."""
+    said = "nothing was opened: the log is in a database; `whisk hook events` prints it"
+    return msgspec.structs.replace(_status(api), detail=said)
+
+
+def _status(api: Api) -> AgentHookLogStatus:
+    size, settings = api.store.read(lambda db: (storage.size(db), storage.load_settings(db)))
+    return AgentHookLogStatus(
+        enabled=settings.enabled,
+        clear_after_session=settings.clear_after_session,
+        path=api.store.path,
+        size_bytes=size.bytes,
+        entries=size.entries,
+    )
 
 
 ROUTES: tuple[Route, ...] = (
@@ -111,6 +141,23 @@ ROUTES: tuple[Route, ...] = (
         "Show where the hook log is and its size",
         reply=AgentHookLogStatus,
         operation="getAgentHookLogStatus",
+    ),
+    Route(
+        "POST",
+        "/v1/agent-hook-log/settings",
+        set_log,
+        "Switch the hook log on or off",
+        body=SetAgentHookLogSettingsRequest,
+        reply=AgentHookLogStatus,
+        operation="setAgentHookLogSettings",
+    ),
+    Route(
+        "POST",
+        "/v1/agent-hook-log/open",
+        open_log,
+        "Say where the hook log is; whiskd opens nothing",
+        reply=AgentHookLogStatus,
+        operation="openAgentHookLog",
     ),
     Route(
         "POST",

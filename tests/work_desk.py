@@ -47,6 +47,7 @@ class Desk:
         self.changes: list[str] = []
         self.launches: list[tuple[CreateSession, LaunchContext]] = []
         self.closed: list[str] = []
+        self.left: list[str] = []
         self.stubborn: Exception | None = None
         self.refusal: Exception | None = None
         self.open(system)
@@ -62,6 +63,7 @@ class Desk:
             self.changed,
             self.launch,
             self.close_session,
+            self.left.extend,
             Worktrees(dict(os.environ)).provision,
             lambda: BUILTIN,
         )

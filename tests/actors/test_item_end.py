@@ -24,6 +24,8 @@ from whisk.work.question import AskQuestion
 
 # Rows that name an item and outlive it: what was said to somebody, and what was seen of terminals.
 OUTLIVES_AN_ITEM = {"mail", "terminal"}
+# Kept by triggers on the tables whose words it holds.
+FOLLOWS = {"search_doc"}
 
 
 @pytest.fixture
@@ -129,7 +131,7 @@ def test_a_terminal_that_will_not_end_keeps_the_item(desk: Desk, item: WorkItem)
 def test_every_table_that_is_about_an_item_goes_with_it(desk: Desk) -> None:
     """A table that is added later either goes with its item or says here why not."""
     tables = desk.store.read(lambda db: [name for name in db.get_tables() if _names_an_item(db, name)])
-    assert set(tables) == {each._meta.table_name for each in ABOUT_AN_ITEM} | OUTLIVES_AN_ITEM & set(tables)
+    assert set(tables) - FOLLOWS == {each._meta.table_name for each in ABOUT_AN_ITEM} | OUTLIVES_AN_ITEM & set(tables)
 
 
 def _names_an_item(db: object, table: str) -> bool:

@@ -34,10 +34,6 @@ ALLOWED: dict[str, str] = {
 
 PENDING: set[str] = {
     "PTYInfo.agentStatus: missing",
-    "ProjectWorkflow.definitionHash: missing",
-    # definitions
-    "planProjectWorkflowMigration: missing",
-    "setProjectWorkflowDefinition: missing",
     # hooks, onboarding, skills
     "applyOnboarding: missing",
     "getOnboarding: missing",
@@ -47,15 +43,6 @@ PENDING: set[str] = {
     "addWorkItemLink: missing",
     "listWorkItemLinks: missing",
     "readyWork: missing",
-    # projects and templates
-    "addProjectAttachment: missing",
-    "deleteProject: missing",
-    "deleteProjectAttachment: missing",
-    "getProjectContext: missing",
-    "listPromptTemplates: missing",
-    "listWorkflowTemplates: missing",
-    "updateProject: missing",
-    "updateProjectAttachment: missing",
     # worktrees
 }
 """What is not there yet."""

@@ -9,7 +9,7 @@ from whisk.work.attachment import Attachment
 from whisk.work.item import CreateWorkItem, WorktreeBinding, new_item
 from whisk.work.project import CreateProject, new_project
 from whisk.work.prompt_template import BUILTIN_TEMPLATES, find_template, place, render
-from whisk.work.workflow import BUILTIN_STAGES
+from whisk.work.workflow import builtin_workflow
 
 NOW = Instant(1_800_000_000_000_000_000)
 PROJECT = new_project(CreateProject(root_dir="/srv/app", name="App"), project_id="proj_1", now=NOW)
@@ -52,7 +52,7 @@ def test_attachments_are_listed() -> None:
 
 
 def test_every_stage_names_a_template_that_exists() -> None:
-    for stage in BUILTIN_STAGES:
+    for stage in builtin_workflow().stages:
         if stage.default_prompt_template_id:
             find_template(stage.default_prompt_template_id)
 
@@ -61,3 +61,9 @@ def test_an_unknown_template_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidError) as caught:
         find_template("dance")
     assert caught.value.details["known"] == ["plan", "implement", "review"]
+
+
+def test_blank_lines_of_the_item_stay_and_the_gap_of_an_empty_one_closes() -> None:
+    body = "a = 1\n\n\n\nb = {{c}}"
+    assert body in render(find_template("plan"), PROJECT, item(body=body))
+    assert "\n\n\n" not in render(find_template("plan"), PROJECT, item(body=""))

@@ -1,21 +1,37 @@
-"""A project: it numbers its work items, and keeps those alive that have something alive."""
+"""A project: it is changed here, numbers its work items, and keeps those alive that have something alive."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from peewee import Database
 
 from whisk.actors.actor import Actor
 from whisk.actors.handle import Handle, Method
+from whisk.actors.project_end import end_project
 from whisk.actors.work_item import IDLE_SECONDS, WorkItemActor, WorkItemHandle
 from whisk.actors.work_services import WorkServices
+from whisk.errors import NotFoundError
 from whisk.ids import new_id
+from whisk.storage import definition as definition_storage
 from whisk.storage import item as item_storage
 from whisk.storage import run as run_storage
 from whisk.storage.project import PROJECTS
 from whisk.work.item import CreateWorkItem, WorkItem, new_item
 from whisk.work.project import Project, take_number
+from whisk.work.project_change import (
+    AttachToProject,
+    DeleteProject,
+    SetDefinition,
+    UpdateAttachment,
+    UpdateProject,
+    attach,
+    delete_attachment,
+    set_workflow,
+    update_attachment,
+    update_project,
+)
 
 
 class ProjectActor(Actor):
@@ -27,7 +43,12 @@ class ProjectActor(Actor):
         self._services = services
 
     def on_start(self) -> None:
-        self._project, living = self._services.store.read(lambda db: _load(db, self._id))
+        try:
+            self._project, living = self._services.store.read(lambda db: _load(db, self._id))
+        except NotFoundError:
+            # Asked for while it was being deleted.
+            self.end()
+            return
         for item_id in living:
             self.item(item_id)
 
@@ -35,6 +56,39 @@ class ProjectActor(Actor):
         return {"slug": self._project.slug, "workItems": self._project.next_work_item_number - 1}
 
     def show(self) -> Project:
+        return self._project
+
+    def update(self, request: UpdateProject) -> Project:
+        agents = {profile.id for profile in self._services.profiles()}
+        return self._change(lambda project: update_project(project, request, agents, self.clock.now()))
+
+    def set_definition(self, request: SetDefinition) -> Project:
+        """New work items get this workflow definition. Raises `NotFoundError` for one that is not there."""
+        record = self._services.store.read(lambda db: definition_storage.get_record(db, request.id, request.version))
+        # Looked up again where it is written: a definition that nobody uses may be deleted meanwhile.
+        return self._change(
+            lambda project: set_workflow(project, record, self.clock.now()),
+            lambda db: definition_storage.get_record(db, request.id, request.version),
+        )
+
+    def attach(self, request: AttachToProject) -> Project:
+        id = new_id("att")
+        return self._change(lambda project: attach(project, request, attachment_id=id, now=self.clock.now()))
+
+    def update_attachment(self, attachment_id: str, request: UpdateAttachment) -> Project:
+        return self._change(lambda project: update_attachment(project, attachment_id, request, self.clock.now()))
+
+    def delete_attachment(self, attachment_id: str) -> Project:
+        return self._change(lambda project: delete_attachment(project, attachment_id, self.clock.now()))
+
+    def delete(self, request: DeleteProject) -> Project:
+        """Forget the project and all that is about it; returns it as it was last. What is queued after it is refused.
+
+        Sessions and terminals stay.
+        """
+        self.log.info("project deleted", project=self._id, root=self._project.root_dir, by=request.actor)
+        end_project(self.system, self._services, self._id, self.clock.now())
+        self.end()
         return self._project
 
     def item(self, item_id: str) -> WorkItemHandle:
@@ -67,9 +121,31 @@ class ProjectActor(Actor):
         self._services.changed(item.id)
         return item
 
+    def _change(
+        self, change: Callable[[Project], Project], check: Callable[[Database], object] = lambda db: None
+    ) -> Project:
+        """Store the changed project, show and announce it; a change that returns the same record stores nothing."""
+        changed = change(self._project)
+        if changed is not self._project:
+
+            def write(db: Database) -> None:
+                check(db)
+                PROJECTS.update(db, changed)
+
+            self._services.write(write)
+            self._project = changed
+            self._services.changed(self._id)
+        return changed
+
 
 class ProjectHandle(Handle):
     show: Method[[], Project]
+    update: Method[[UpdateProject], Project]
+    set_definition: Method[[SetDefinition], Project]
+    attach: Method[[AttachToProject], Project]
+    update_attachment: Method[[str, UpdateAttachment], Project]
+    delete_attachment: Method[[str], Project]
+    delete: Method[[DeleteProject], Project]
     item: Method[[str], WorkItemHandle]
     create_item: Method[[CreateWorkItem], WorkItem]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,17 @@ class SessionBook:
         call = self.session(session_id).close.options(timeout=CLOSE_SECONDS)
         get(call.remote(), timeout=CLOSE_SECONDS)
         return self.sessions()
+
+    def leave_project(self, session_ids: Sequence[str]) -> None:
+        """These belong to no project any more, and their records say so; those that are alive are told."""
+        for session_id in session_ids:
+            handle = self.system.find(f"session:{session_id}", handle=SessionHandle)
+            try:
+                if handle is not None:
+                    get(handle.set_project.remote(""))
+            except WhiskError as error:
+                self.system.log.warning("a session was not told", session=session_id, error=error.message)
+            self.services.changed(session_id)
 
     def ptys(self) -> list[PtyInfo]:
         """The terminals of the sessions that there are, oldest first."""

@@ -21,7 +21,7 @@ from whisk.storage import project as project_storage
 from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
 from whisk.storage.gate import GATES
-from whisk.work.project import CreateProject, Project, new_project
+from whisk.work.project import CreateProject, Project, check_agents, new_project
 
 if TYPE_CHECKING:
     from whisk.actors.system import ActorSystem
@@ -43,6 +43,8 @@ class Work:
             self._open(project.id)
 
     def create_project(self, request: CreateProject) -> Project:
+        if request.preferences is not None:
+            check_agents(request.preferences.default_phase_agents, [each.id for each in self._services.profiles()])
         project = new_project(request, project_id=new_id("proj"), now=self._clock.now())
         self._services.write(lambda db: project_storage.PROJECTS.insert(db, project))
         self._open(project.id)

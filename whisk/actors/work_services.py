@@ -27,8 +27,9 @@ class WorkServices:
 
     `launch` makes a session with an agent's terminal in it, owned by the run that the context names, and returns when
     the terminal runs; it blocks the calling greenlet only, and raises refusals. `close_session(id)` ends a session and
-    what runs in it, likewise. `provision` makes an item's worktree, or says why there is none; it blocks the calling
-    greenlet for as long as git takes. `profiles()` are the agent profiles that there are now.
+    what runs in it, likewise. `leave_project(ids)` tells the sessions of a project that is gone. `provision` makes an
+    item's worktree, or says why there is none; it blocks the calling greenlet for as long as git takes. `profiles()`
+    are the agent profiles that there are now.
     """
 
     store: Store
@@ -36,6 +37,7 @@ class WorkServices:
     changed: Callable[[str], None]
     launch: Callable[[CreateSession, LaunchContext], CreatedSession]
     close_session: Callable[[str], object]
+    leave_project: Callable[[Sequence[str]], None]
     provision: Callable[[Project, WorkItem], Provision]
     profiles: Callable[[], Sequence[Profile]]
 

@@ -174,6 +174,7 @@ class Actors:
             changed=self._announcer("workitems.changed"),
             launch=self.sessions.create,
             close_session=self.sessions.close,
+            leave_project=self.sessions.leave_project,
             provision=self.worktrees.provision,
             profiles=lambda: settings.profiles,
         )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from whisk.clock import Instant
-from whisk.errors import InvalidError
-from whisk.values import Record, check_text
+from whisk.errors import InvalidError, TooLargeError
+from whisk.values import Record, check_text, encode
 
 AttachmentKind = Literal["file", "url", "note", "external"]
 AttachmentScope = Literal["project", "worktree", "external"]
 TEXT_LIMIT = 65_536
+METADATA_LIMIT = 64
 LINE_LIMIT = 4096
 
 
@@ -86,11 +88,30 @@ def new_attachment(
         scope=scope,  # type: ignore[arg-type]
         created_at=now,
         include_in_context=include_in_context,
-        meta=dict(meta or {}),
+        meta=check_metadata(meta or {}),
         **given,
     )
 
 
+def check_metadata(meta: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
+    """The facts as they are stored. Raises `InvalidError` for a key without a namespace, or a value that is not of the
+    type it says; `TooLargeError` for too many or too long ones.
+    """
+    if len(meta) > METADATA_LIMIT:
+        raise TooLargeError(f"{len(meta)} metadata values are too many", limit=METADATA_LIMIT, size=len(meta))
+    for key, value in meta.items():
+        if not _METADATA_KEY.fullmatch(key):
+            raise InvalidError(f"metadata key {key!r} is not namespace/key, of letters, digits, '.', '_', '-'", key=key)
+        fields = {"string": value.text, "number": value.number, "bool": value.flag, "json": value.raw}
+        others = [name for name, each in fields.items() if each is not None and name != value.type]
+        # The JSON value null is one too.
+        if others or (fields[value.type] is None and value.type != "json"):
+            raise InvalidError(f"metadata {key} of the type {value.type} needs the field {value.type}, alone", key=key)
+        check_text(value.text or encode(value.raw).decode(), f"metadata {key}", limit=TEXT_LIMIT)
+    return dict(meta)
+
+
+_METADATA_KEY = re.compile(r"[A-Za-z0-9._-]{1,128}/[A-Za-z0-9._-]{1,128}")
 _NEEDS = {"file": ("path",), "url": ("url",), "note": ("note",), "external": ("provider", "target")}
 
 

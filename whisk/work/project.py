@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Collection, Mapping
 from typing import ClassVar, Literal
 
 import msgspec
@@ -13,7 +14,7 @@ from whisk.errors import InvalidError
 from whisk.values import Record, check_text
 from whisk.work.attachment import Attachment, MetadataValue
 from whisk.work.item import WorkItem
-from whisk.work.run import Run
+from whisk.work.run import Run, check_preset
 from whisk.work.session import Session, check_directory
 from whisk.work.workflow import TEMPLATE_ID, ProjectWorkflow, builtin_workflow
 
@@ -33,11 +34,16 @@ class GateConfig(Record, frozen=True):
 
 
 class ProjectPreferences(Record, frozen=True):
-    """`default_phase_agents` maps a run's preset to the agent profile that it gets."""
+    """`default_phase_agents` maps a run's preset to the agent profile that it gets.
+
+    `use_interactive_agent_shell`: agents of runs are started by the person's login shell, so that they find what its
+    start files set. `complete_runs_on_stop`: an agent's Stop hook completes its run.
+    """
 
     auto_run: AutoRun
     auto_worktree: bool
     use_interactive_agent_shell: bool | None = None
+    complete_runs_on_stop: bool | None = None
     default_phase_agents: dict[str, str] = {}
     gates: tuple[GateConfig, ...] = ()
 
@@ -96,6 +102,18 @@ def new_project(request: CreateProject, *, project_id: str, now: Instant) -> Pro
         updated_at=now,
         description=check_text(request.description, "description", limit=TEXT_LIMIT) or None,
     )
+
+
+def check_agents(given: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
+    """The agent profiles by preset, as they are stored; blank ones are kept. `known` are the ids of the profiles.
+
+    Raises `InvalidError` for an unknown preset or profile.
+    """
+    agents: dict[str, str] = {check_preset(preset): agent.strip() for preset, agent in given.items()}
+    for agent in filter(None, agents.values()):
+        if agent not in known:
+            raise InvalidError(f'unknown agent profile "{agent}"', field="defaultPhaseAgents", known=sorted(known))
+    return agents
 
 
 def take_number(project: Project, now: Instant) -> tuple[Project, int]:

@@ -26,8 +26,12 @@ class PromptTemplate(Record, frozen=True):
     name: str
     source: Literal["builtin", "file"]
     body: str
-    created_at: Instant = Instant(0)
-    updated_at: Instant = Instant(0)
+    created_at: Instant
+    updated_at: Instant
+
+
+def _builtin(id: str, name: str, body: str) -> PromptTemplate:
+    return PromptTemplate(id=id, name=name, source="builtin", body=body, created_at=Instant(0), updated_at=Instant(0))
 
 
 _SUBJECT = """\
@@ -48,10 +52,9 @@ When you are done, say so once:
     -subject "Done" -body "What you did"""
 
 BUILTIN_TEMPLATES = (
-    PromptTemplate(
+    _builtin(
         id="plan",
         name="Plan",
-        source="builtin",
         body=f"""Plan this work. Do not change any file and do not implement anything.
 
 {_SUBJECT}
@@ -62,10 +65,9 @@ Read what you need, then present the plan by leaving plan mode (ExitPlanMode). W
 {_ASKING}
 """,
     ),
-    PromptTemplate(
+    _builtin(
         id="implement",
         name="Implement",
-        source="builtin",
         body=f"""Implement this work, following the approved plan where there is one.
 
 {_SUBJECT}
@@ -79,10 +81,9 @@ Worktree: {{{{worktree.path}}}} (branch {{{{worktree.branch}}}})
 {_DONE}
 """,
     ),
-    PromptTemplate(
+    _builtin(
         id="review",
         name="Review",
-        source="builtin",
         body=f"""Review the work that was done for this item. Change nothing; report what you find, the worst first.
 
 {_SUBJECT}
@@ -123,8 +124,10 @@ def render(template: PromptTemplate, project: Project, item: WorkItem, plan: str
     }
     if item.worktree is not None:
         values |= _worktree(project, item)
-    text = _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template.body)
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    # The gap that an empty value leaves is closed before anybody's own text, with its own blank lines, is put in.
+    body = _PLACEHOLDER.sub(lambda match: match[0] if values.get(match[1], "?") else "", template.body)
+    body = re.sub(r"\n{3,}", "\n\n", body).strip() + "\n"
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), body)
 
 
 def place(prompt: str, project: Project, item: WorkItem) -> str:
@@ -158,5 +161,10 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _attachments(attachments: tuple[Attachment, ...]) -> str:
-    lines = [f"- {each.title or each.kind}: {each.path or each.url or each.note or ''}" for each in attachments]
+    lines = [f"- {each.title or each.kind}: {_subject(each)}" for each in attachments]
     return "Attachments:\n" + "\n".join(lines) if lines else ""
+
+
+def _subject(attachment: Attachment) -> str:
+    where = attachment.path or attachment.url or attachment.note
+    return where or f"{attachment.target} ({attachment.provider})"

@@ -1,21 +1,23 @@
-"""The stages that work goes through, and what each of them usually runs.
+"""The stages of a project, and what each of them usually runs: a workflow definition as its project shows it.
 
-Every project has the built-in definition `plan-execute-review`. A stage's kind says what it is for; its preset and
-prompt template are what a run in that stage gets when nothing else is asked for.
+A stage's kind says what it is for; its preset and prompt template are what a run in that stage gets when nothing else
+is asked for.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
+from whisk.clock import Instant
 from whisk.errors import InvalidError
 from whisk.values import Record
+from whisk.work.definition import BUILTIN_RECORD, Definition, DefinitionRecord, RunEffect
+from whisk.work.stage_graph import side_stages
 
 StageKind = Literal["backlog", "planning", "ready", "active", "execution", "blocked", "review", "done", "archived"]
 
-DEFINITION_ID = "plan-execute-review"
-DEFINITION_VERSION = 1
 TEMPLATE_ID = "default"
+TEMPLATE_NAME = "Plan, execute, review"
 
 
 class WorkflowStage(Record, frozen=True):
@@ -39,6 +41,8 @@ class TransitionRule(Record, frozen=True):
 
 
 class ProjectWorkflow(Record, frozen=True):
+    """`definition_id`, `definition_version` and `definition_hash` name the definition that new work items get."""
+
     id: str
     template_id: str
     name: str
@@ -46,57 +50,115 @@ class ProjectWorkflow(Record, frozen=True):
     transition_rules: tuple[TransitionRule, ...]
     definition_id: str = ""
     definition_version: int = 0
+    definition_hash: str = ""
 
 
-class QuestionPolicy(Record, frozen=True):
-    """What asking a question of a work item does to the run that asks."""
+class WorkflowTemplate(Record, frozen=True):
+    """What a new project starts with. There is one, `default`: the built-in definition."""
 
-    enabled: bool = True
-    sets_run_state: Literal["", "awaiting_input", "running"] = "awaiting_input"
-    answer_clears_awaiting_input: bool = True
+    id: str
+    name: str
+    source: Literal["builtin", "file"]
+    stages: tuple[WorkflowStage, ...]
+    transition_rules: tuple[TransitionRule, ...]
+    created_at: Instant
+    updated_at: Instant
 
 
-BUILTIN_STAGES = (
-    WorkflowStage(id="backlog", name="Backlog", kind="backlog"),
-    WorkflowStage(
-        id="planning",
-        name="Planning",
-        kind="planning",
-        default_run_preset="reader",
-        default_prompt_template_id="plan",
-    ),
-    WorkflowStage(id="ready", name="Ready", kind="ready"),
-    WorkflowStage(
-        id="execution",
-        name="Execution",
-        kind="execution",
-        default_run_preset="writer",
-        default_prompt_template_id="implement",
-        provision_worktree=True,
-    ),
-    WorkflowStage(
-        id="review",
-        name="Review",
-        kind="review",
-        default_run_preset="reviewer",
-        default_prompt_template_id="review",
-    ),
-    WorkflowStage(id="blocked", name="Blocked", kind="blocked"),
-    WorkflowStage(id="done", name="Done", kind="done"),
-)
-BUILTIN_QUESTIONS = QuestionPolicy()
+# Stages of these names are what they are called, in any definition.
+_WELL_KNOWN = {
+    stage.id: stage
+    for stage in (
+        WorkflowStage(id="backlog", name="Backlog", kind="backlog"),
+        WorkflowStage(
+            id="planning",
+            name="Planning",
+            kind="planning",
+            default_run_preset="reader",
+            default_prompt_template_id="plan",
+        ),
+        WorkflowStage(id="ready", name="Ready", kind="ready"),
+        WorkflowStage(
+            id="execution",
+            name="Execution",
+            kind="execution",
+            default_run_preset="writer",
+            default_prompt_template_id="implement",
+            provision_worktree=True,
+        ),
+        WorkflowStage(
+            id="review",
+            name="Review",
+            kind="review",
+            default_run_preset="reviewer",
+            default_prompt_template_id="review",
+        ),
+        WorkflowStage(id="blocked", name="Blocked", kind="blocked"),
+        WorkflowStage(id="done", name="Done", kind="done"),
+    )
+}
+_KIND_OF_PHASE: dict[str, StageKind] = {"planning": "planning", "execution": "execution", "review": "review"}
+
+
+def project_workflow(record: DefinitionRecord) -> ProjectWorkflow:
+    """The stages of a definition.
+
+    One whose name the built-in definition has is as it is there. Of the others, the first is the backlog and the last
+    is where work is done; side stages are for blocked work; a stage that a run is created for is of that run's phase;
+    the rest are active. What a stage usually runs is what the action that leads to it creates.
+    """
+    definition = record.definition
+    aside = side_stages(definition.actions)
+    return ProjectWorkflow(
+        id=definition.id,
+        template_id=TEMPLATE_ID,
+        name=TEMPLATE_NAME if record.source == "builtin" else definition.id,
+        stages=tuple(_stage(definition, stage, stage in aside) for stage in definition.stages),
+        transition_rules=(),
+        definition_id=definition.id,
+        definition_version=definition.version,
+        definition_hash=record.content_hash,
+    )
+
+
+def _stage(definition: Definition, id: str, aside: bool) -> WorkflowStage:
+    if id in _WELL_KNOWN:
+        return _WELL_KNOWN[id]
+    runs = [action.creates_run for action in definition.actions if action.to == id and action.creates_run]
+    run = runs[0] if runs else None
+    return WorkflowStage(
+        id=id,
+        name=id.replace("_", " ").replace("-", " ").capitalize(),
+        kind=_kind(definition, id, aside, run),
+        default_run_preset=run.preset if run else None,
+        default_prompt_template_id=run.prompt_template_id if run else None,
+        provision_worktree=run is not None and run.auto_provision_worktree,
+    )
+
+
+def _kind(definition: Definition, id: str, aside: bool, run: RunEffect | None) -> StageKind:
+    if id == definition.stages[0]:
+        return "backlog"
+    if id == definition.stages[-1]:
+        return "done"
+    if aside:
+        return "blocked"
+    return _KIND_OF_PHASE.get(run.phase, "active") if run is not None else "active"
 
 
 def builtin_workflow() -> ProjectWorkflow:
-    return ProjectWorkflow(
-        id=DEFINITION_ID,
-        template_id=TEMPLATE_ID,
-        name="Plan, execute, review",
-        stages=BUILTIN_STAGES,
-        transition_rules=(),
-        definition_id=DEFINITION_ID,
-        definition_version=DEFINITION_VERSION,
-    )
+    return project_workflow(BUILTIN_RECORD)
+
+
+DEFAULT_TEMPLATE = WorkflowTemplate(
+    id=TEMPLATE_ID,
+    name=TEMPLATE_NAME,
+    source="builtin",
+    stages=builtin_workflow().stages,
+    transition_rules=(),
+    created_at=Instant(0),
+    updated_at=Instant(0),
+)
 
 
 def find_stage(workflow: ProjectWorkflow, stage_id: str) -> WorkflowStage:

@@ -24,11 +24,11 @@ def wire_name(kind: type) -> str:
 
 
 class Schemas:
-    """Makes schemas, and keeps in `components` one for each record that any of them names."""
+    """Makes schemas, and keeps in `components` one for each record that any of them names, in `kinds` the record."""
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
-        self._kinds: dict[str, type] = {}
+        self.kinds: dict[str, type] = {}
 
     def of(self, kind: Any) -> Schema:
         """The schema of a type. Raises `ValueError` for two records of one name, `TypeError` for what JSON has not."""
@@ -84,7 +84,7 @@ class Schemas:
 
     def _record(self, info: types.StructType) -> Schema:
         name = wire_name(info.cls)
-        known = self._kinds.setdefault(name, info.cls)
+        known = self.kinds.setdefault(name, info.cls)
         if known is not info.cls:
             raise ValueError(f"{known.__module__}.{known.__name__} and {info.cls.__module__} both want to be {name}")
         if name not in self.components:

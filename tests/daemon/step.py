@@ -154,6 +154,7 @@ STEPS: dict[str, Step] = {
     "getPTY": lambda w: w.ok("getPTY", pty_id=w.pty()),
     "getPTYOutput": lambda w: w.ok("getPTYOutput", query={"snapshot": "true", "wait": 5}, pty_id=w.pty()),
     "getProjectDetail": lambda w: w.ok("getProjectDetail", project_id=w.run()["projectId"]),
+    "getSession": lambda w: w.ok("getSession", session_id=w.session()["session"]["id"]),
     "getWorkItem": lambda w: w.ok("getWorkItem", work_item_id=w.item()),
     "killPTY": lambda w: w.ended_pty(),
     "launchWorkItemRun": lambda w: w.ok("launchWorkItemRun", run_id=w.run()["id"]),

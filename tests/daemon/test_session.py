@@ -229,3 +229,60 @@ def test_what_a_terminal_said_is_remembered_behind_its_session(shared_daemon: Wh
     assert (part["output"], part["offset"], part["end"]) == ("b", 6, len(raw))
     assert "not found" in shared_daemon.cli("pty", "history", "show", "pty_x", check=1).stderr
     assert shared_daemon.cli("pty", "history", "show", pty, "-plain", "-json", check=2).stderr
+
+
+def lines_of(shown: str) -> list[list[str]]:
+    return [line.split() for line in shown.splitlines()]
+
+
+def test_panes_are_split_shown_moved_and_closed(shared_daemon: Whiskd, root: Path) -> None:
+    session, pty = shell(shared_daemon, root, "read x")
+    (pane,) = shared_daemon.json("session", "show", session)["panes"]
+    right, other = shared_daemon.cli(
+        "session", "split", session, "--", "/bin/sh", "-c", "echo right; read x", check=0
+    ).stdout.split()
+    shared_daemon.cli("session", "pty", "expect", other, "right", check=0)
+    below = shared_daemon.cli(
+        "session", "split", session, "-pane", right, "-direction", "vertical", "-pty=false", check=0
+    ).stdout.strip()
+    shown = lines_of(shared_daemon.cli("session", "show", session, check=0).stdout)
+    assert shown[0] == [session]
+    assert shown[-4] == ["PANE", "PLACE", "PTY", "STATUS", "DIR"]
+    assert shown[-3:] == [
+        [pane, "h1", pty, "running", str(root)],
+        [right, "h2.v1", other, "running", str(root)],
+        [below, "h2.v2", str(root)],
+    ]
+    (root / "sub").mkdir()
+    moved = shared_daemon.cli("session", "pane", "set-dir", session, below, str(root / "sub"), check=0).stdout
+    assert moved == f"{below}\t{root}/sub\n"
+    refused = shared_daemon.cli("session", "pane", "set-dir", session, right, str(root), check=1).stderr
+    assert "while the pane's pty runs" in refused
+    assert shared_daemon.cli("session", "pane", "close", session, right, check=0).stdout == f"{right}\n"
+    assert shared_daemon.get(f"/v1/ptys/{other}")["status"] == "killed"
+    shared_daemon.cli("session", "pane", "close", session, below, check=0)
+    last = shared_daemon.cli("session", "pane", "close", session, pane, check=1).stderr
+    assert "cannot close last pane in window" in last
+    assert "not found" in shared_daemon.cli("session", "pane", "close", session, "pane_x", check=1).stderr
+    assert "not found" in shared_daemon.cli("session", "show", "sess_x", check=1).stderr
+    unknown = shared_daemon.cli("session", "split", session, "-direction", "sideways", check=1).stderr
+    assert "unknown split direction" in unknown
+    assert shared_daemon.cli("session", "split", session, "-pty=false", "--", "ls", check=2).stderr
+
+
+def test_a_terminal_is_detached_restarted_in_its_place_and_deleted(shared_daemon: Whiskd, root: Path) -> None:
+    session, pty = shell(shared_daemon, root, "read x; exit 4")
+    running = shared_daemon.cli("session", "pty", "restart", pty, check=1).stderr
+    assert "is still running" in running
+    shared_daemon.cli("session", "pty", "kill", pty, check=0)
+    again = shared_daemon.cli(
+        "session", "pty", "restart", pty, "-env", "WORD=again", "--", "/bin/sh", "-c", "echo $WORD; read x", check=0
+    ).stdout.strip()
+    shared_daemon.cli("session", "pty", "expect", again, "again", check=0)
+    assert "is in no pane" in shared_daemon.cli("session", "pty", "restart", pty, check=1).stderr
+    assert shared_daemon.cli("session", "pty", "detach", again, check=0).stdout == f"{again}\n"
+    shown = shared_daemon.cli("session", "show", session, check=0).stdout
+    assert [line[:2] for line in lines_of(shown)[-2:]] == [[pty, "killed"], [again, "running"]]
+    assert "still running" in shared_daemon.cli("session", "pty", "delete", again, check=1).stderr
+    assert shared_daemon.cli("session", "pty", "delete", pty, check=0).stdout == f"{pty}\n"
+    assert "not found" in shared_daemon.cli("session", "pty", "output", pty, check=1).stderr

@@ -55,6 +55,7 @@ def test_a_session_is_created_listed_and_closed(call: Caller, desk: SessionDesk)
         first["session"]["id"],
         second["session"]["id"],
     ]
+    assert call("GET", f"/v1/sessions/{second['session']['id']}").json == second["session"]
     answer = call("DELETE", f"/v1/sessions/{second['session']['id']}")
     assert answer.status == 200
     assert answer.json == [first["session"]]

@@ -90,6 +90,10 @@ class SessionBook:
         """Oldest first."""
         return self.services.store.read(lambda db: storage.select(db, project_id))
 
+    def show(self, session_id: str) -> Session:
+        """As it is stored; a session at rest is not woken for that."""
+        return self.services.store.read(lambda db: storage.get(db, session_id))
+
     def session(self, session_id: str) -> SessionHandle:
         found = self.system.find(f"session:{session_id}", handle=SessionHandle)
         if found is None:

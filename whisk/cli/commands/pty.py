@@ -58,6 +58,26 @@ def kill(context: Context, args: Arguments) -> None:
     context.out.json(info) if args.flag("json") else context.out.fields(info["id"], info["status"])
 
 
+def restart(context: Context, args: Arguments) -> None:
+    options = start_options(args, args.many("program"))
+    session_id, pane_id = _place(context, args.need("pty"))
+    at = path("sessions", session_id, "panes", pane_id, "restart-pty")
+    made = context.client.post(at, {"options": options}, timeout=_START_SECONDS)
+    context.out.json(made) if args.flag("json") else context.out.line(made["ptyId"])
+
+
+def detach(context: Context, args: Arguments) -> None:
+    session_id, pane_id = _place(context, args.need("pty"))
+    emptied = context.client.post(path("sessions", session_id, "panes", pane_id, "detach-pty"))
+    context.out.json(emptied) if args.flag("json") else context.out.line(emptied["ptyId"])
+
+
+def delete(context: Context, args: Arguments) -> None:
+    pty = args.need("pty")
+    context.client.delete(path("ptys", pty))
+    context.out.line(pty)
+
+
 def attach(context: Context, args: Arguments) -> int:
     from whisk.cli.attach import Attachment
     from whisk.cli.detach import DEFAULT, Detach, parse_keys
@@ -73,10 +93,15 @@ def attach(context: Context, args: Arguments) -> int:
 
 
 def _session(context: Context, session_id: str) -> dict[str, Any]:
-    for each in context.client.get("/v1/sessions"):
-        if each["id"] == session_id:
-            return dict(each)
-    raise RefusedError(f"session {session_id} not found", status=404, code="not_found")
+    return dict(context.client.get(path("sessions", session_id)))
+
+
+def _place(context: Context, pty: str) -> tuple[str, str]:
+    """The session and the pane in which a terminal is shown."""
+    info = context.client.get(path("ptys", pty))
+    if not info["paneId"]:
+        raise RefusedError(f"pty {pty} is in no pane", status=400, code="refused")
+    return info["sessionId"], info["paneId"]
 
 
 def _empty_pane(session: dict[str, Any]) -> str:
@@ -118,6 +143,54 @@ Examples:
   whisk session pty start sess_01 -agent-profile codex -prompt "Review the last commit"
 """,
     run=start,
+)
+
+RESTART = Command(
+    words="session pty restart",
+    usage=f"""
+Usage:
+  whisk session pty restart [--env=<name=value>]... [options] <pty> [<program>...]
+
+Starts another terminal in the pane of one that has ended, and prints the new id: a shell, unless an agent or a program
+is named. The old one can still be read.
+
+Options:
+{TERMINAL_OPTIONS}
+Examples:
+  whisk session pty restart pty_01
+  whisk session pty restart pty_01 -- make test
+  whisk session pty restart pty_01 -agent-profile claude -prompt "Go on"
+""",
+    run=restart,
+)
+
+DETACH = Command(
+    words="session pty detach",
+    usage="""
+Usage:
+  whisk session pty detach [options] <pty>
+
+Empties the terminal's pane. The terminal runs on and still belongs to the session.
+
+Examples:
+  whisk session pty detach pty_01
+""",
+    run=detach,
+)
+
+DELETE = Command(
+    words="session pty delete",
+    usage="""
+Usage:
+  whisk session pty delete [options] <pty>
+
+Deletes a terminal that has ended, and everything that it has shown.
+
+Examples:
+  whisk session pty delete pty_01
+""",
+    run=delete,
+    common=("url",),
 )
 
 RESIZE = Command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from whisk.cli.argument import Arguments
@@ -28,6 +29,38 @@ def list_sessions(context: Context, args: Arguments) -> None:
         (each["id"], each.get("projectId"), each["name"], each["rootDir"], len(each["panes"] or {})) for each in found
     ]
     return context.out.table(["ID", "PROJECT", "NAME", "ROOT", "PANES"], rows, flexible=["ROOT", "NAME"])
+
+
+def show(context: Context, args: Arguments) -> None:
+    session = context.client.get(path("sessions", args.need("session")))
+    if args.flag("json"):
+        return context.out.json(session)
+    out = context.out
+    status = {each["id"]: each["status"] for each in context.client.get("/v1/ptys")}
+    out.line(session["id"])
+    out.line(f"name     {session['name']}")
+    out.line(f"root     {session['rootDir']}")
+    if project := session.get("projectId"):
+        out.line(f"project  {project}")
+    rows = []
+    for window in session["windows"].values():
+        for pane_id, place in _panes(window["layout"]):
+            pane = session["panes"][pane_id]
+            pty = pane.get("currentPtyId")
+            rows.append((pane_id, place, pty, status.get(pty), pane["workingDir"]))
+    shown = {row[2] for row in rows}
+    rows += [("", "", pty, status.get(pty), "") for pty in session.get("ptyIds", ()) if pty not in shown]
+    out.line()
+    return out.table(["PANE", "PLACE", "PTY", "STATUS", "DIR"], rows, optional=["PLACE"])
+
+
+def _panes(node: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
+    """Each pane of a split tree, and where it is: `h2.v1` is the upper part of the second column."""
+    if node["kind"] == "leaf":
+        yield node["paneId"], place
+    for number, child in enumerate(node.get("children", ()), start=1):
+        step = f"{node['direction'][0]}{number}"
+        yield from _panes(child, f"{place}.{step}" if place else step)
 
 
 def create(context: Context, args: Arguments) -> None:
@@ -87,6 +120,21 @@ Examples:
   whisk session list -project proj_01 -json
 """,
     run=list_sessions,
+)
+
+SHOW = Command(
+    words="session show",
+    usage="""
+Usage:
+  whisk session show [options] <session>
+
+Shows its panes in the order in which they are drawn, and which terminal is in each; terminals without a pane come last.
+A place such as `h2.v1` is the first of the second column.
+
+Examples:
+  whisk session show sess_01
+""",
+    run=show,
 )
 
 CREATE = Command(

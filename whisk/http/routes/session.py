@@ -95,6 +95,10 @@ def create_session(api: Api, request: Request[CreateSession, None]) -> CreatedSe
     return api.sessions.create(request.body)
 
 
+def show_session(api: Api, request: Request[None, None]) -> Session:
+    return api.sessions.show(request.path["session_id"])
+
+
 def close_session(api: Api, request: Request[None, None]) -> list[Session]:
     return api.sessions.close(request.path["session_id"])
 
@@ -161,6 +165,7 @@ ROUTES = (
         status=201,
         operation="createSession",
     ),
+    Route("GET", _ONE, show_session, "Show one session with its panes", reply=Session, operation="getSession"),
     Route(
         "DELETE",
         _ONE,

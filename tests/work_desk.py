@@ -57,7 +57,7 @@ class Desk:
         self.store = Store.open(self.path)
         self.journal = system.spawn(JournalActor, self.store, name="journal", handle=JournalHandle)
         self.events = system.spawn(EventsActor, name="events", handle=EventsHandle)
-        services = WorkServices(
+        self.services = WorkServices(
             self.store,
             self.journal,
             self.changed,
@@ -67,7 +67,7 @@ class Desk:
             Worktrees(dict(os.environ)).provision,
             lambda: BUILTIN,
         )
-        self.work = Work(system, services, system.clock, parent="supervisor")
+        self.work = Work(system, self.services, system.clock, parent="supervisor")
 
     def changed(self, id: str) -> None:
         self.changes.append(id)

@@ -58,7 +58,11 @@ class WorkItemActor(ItemSteps):
         self._close_dismissed(tuple(living))
 
     def describe(self) -> dict[str, Any]:
-        return {"project": self._project_id, "awaitedQuestions": len(self._waiting)}
+        return {
+            "project": self._project_id,
+            "awaitedQuestions": len(self._waiting),
+            "closing": len(self._closing),
+        }
 
     def may_passivate(self) -> bool:
         return not self._waiting and not self._closing

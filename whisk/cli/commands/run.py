@@ -11,7 +11,7 @@ from whisk.cli.context import Context
 from whisk.cli.person import actor
 
 # Starting an agent means starting its terminal; on a loaded machine that takes longer than a look-up.
-_LAUNCH_SECONDS = 60.0
+LAUNCH_SECONDS = 60.0
 
 
 def list_runs(context: Context, args: Arguments) -> None:
@@ -45,15 +45,47 @@ def start(context: Context, args: Arguments) -> None:
         "systemPrompt": args.text("system-prompt") or "",
         "actor": actor(args, context.env),
     }
-    _print(context, args, context.client.post("/v1/work-item-runs", body, timeout=_LAUNCH_SECONDS))
+    print_run(context, args, context.client.post("/v1/work-item-runs", body, timeout=LAUNCH_SECONDS))
 
 
 def cancel(context: Context, args: Arguments) -> None:
     body = {"actor": actor(args, context.env)}
-    _print(context, args, context.client.post(path("work-item-runs", args.need("run"), "cancel"), body))
+    print_run(context, args, context.client.post(path("work-item-runs", args.need("run"), "cancel"), body))
 
 
-def _print(context: Context, args: Arguments, run: dict[str, Any]) -> None:
+def launch(context: Context, args: Arguments) -> None:
+    body = {
+        "agentProfileId": args.text("agent-profile") or "",
+        "systemPrompt": args.text("system-prompt") or "",
+        "worktreeOverridePath": args.text("worktree") or "",
+        "actor": actor(args, context.env),
+    }
+    route = path("work-item-runs", args.need("run"), "launch")
+    print_run(context, args, context.client.post(route, body, timeout=LAUNCH_SECONDS))
+
+
+def show(context: Context, args: Arguments) -> None:
+    run = context.client.get(path("work-item-runs", args.need("run")))
+    if args.flag("json"):
+        return context.out.json(run)
+    facts = {
+        "run": run["id"],
+        "status": run["status"] + (f" (exit code {run['exitCode']})" if "exitCode" in run else ""),
+        "work item": run["workItemId"],
+        "preset": f"{run['preset']}, prompt template {run['promptTemplateId']}",
+        "agent": run.get("agentProfileId"),
+        "session": run.get("sessionId"),
+        "terminal": run.get("ptyId"),
+    }
+    for name, value in facts.items():
+        if value:
+            context.out.line(f"{name:<10} {value}")
+    context.out.line()
+    rows = [(each["at"][:19], each["type"], each.get("actor"), each.get("message")) for each in run["history"]]
+    return context.out.table(["AT", "EVENT", "BY", "MESSAGE"], rows)
+
+
+def print_run(context: Context, args: Arguments, run: dict[str, Any]) -> None:
     if args.flag("json"):
         return context.out.json(run)
     return context.out.fields(run["id"], run["status"], run["preset"], run.get("sessionId"), run.get("ptyId"))
@@ -112,4 +144,34 @@ Examples:
   whisk run cancel run_01
 """,
     run=cancel,
+)
+
+LAUNCH = Command(
+    words="run launch",
+    usage="""
+Usage:
+  whisk run launch [options] <run>
+
+Options:
+  --agent-profile=<id>    The agent; else the one it was queued with, the project's, or the preset's own.
+  --system-prompt=<text>  Added to the agent's own system prompt, where it has one.
+  --worktree=<path>       Work in this folder.
+  --actor=<name>          In whose name; else $WHISK_ACTOR, else yours.
+
+Examples:
+  whisk run launch run_01 -agent-profile claude
+""",
+    run=launch,
+)
+
+SHOW = Command(
+    words="run show",
+    usage="""
+Usage:
+  whisk run show [options] <run>
+
+Examples:
+  whisk run show run_01
+""",
+    run=show,
 )

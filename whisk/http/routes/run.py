@@ -28,6 +28,10 @@ def list_runs(api: Api, request: Request[None, RunFilter]) -> list[Run]:
     return api.store.read(lambda db: run_storage.select(db, work_item_id=request.query.work_item_id))
 
 
+def show_run(api: Api, request: Request[None, None]) -> Run:
+    return api.store.read(lambda db: run_storage.get(db, request.path["run_id"]))
+
+
 def start_run(api: Api, request: Request[StartRun, None]) -> Run:
     """With `launch` the answer comes when the agent's terminal runs; a launch that fails is the refusal."""
     item = api.work.item(request.body.work_item_id)
@@ -52,6 +56,14 @@ ROUTES: tuple[Route, ...] = (
         query=RunFilter,
         reply=list[Run],
         operation="listWorkItemRuns",
+    ),
+    Route(
+        "GET",
+        "/v1/work-item-runs/{run_id}",
+        show_run,
+        "Show a run",
+        reply=Run,
+        operation="getWorkItemRun",
     ),
     Route(
         "POST",

@@ -57,7 +57,9 @@ class SessionDesk:
         self.events = system.spawn(EventsActor, name="events", handle=EventsHandle)
         paths = HostPaths(*(str(self.runtime / name) for name in ("host", "host.lock", "host.log")))
         self.host = system.spawn(PtyHostActor, paths, 2.0, name="pty-host", handle=PtyHostHandle)
-        ptys = PtyServices(self.store, self.journal, self.events, self.host, self.folder / "ptys", ring_bytes=65_536)
+        ptys = PtyServices(
+            self.store, self.journal, self.events, self.host, self.folder / "ptys", ring_bytes=65_536, look_seconds=0.02
+        )
         profiles = merge(BUILTIN, {"shown": AGENT, "hooked": {**AGENT, "hook_provider": "claude"}})
         services = SessionServices(
             store=self.store,

@@ -22,7 +22,6 @@ from whisk.actors.pty_link import host_paths
 from whisk.actors.system import ActorSystem
 from whisk.bridges.setting import PromptSettings
 from whisk.ids import new_id
-from whisk.storage import terminal as storage
 from whisk.storage.database import Store
 from whisk.storage.landing import Landing
 from whisk.terminal.pty import KillReport, PtyInfo, PtySpec
@@ -36,7 +35,7 @@ class Terminals:
     def __init__(self, system: ActorSystem, folder: Path, **sizes: int) -> None:
         self.system = system
         self.folder = folder
-        self.store = Store.open(folder / "db.sqlite", migrations=storage.MIGRATIONS)
+        self.store = Store.open(folder / "db.sqlite")
         self.journal = system.spawn(JournalActor, self.store, name="journal", handle=JournalHandle)
         self.events = system.spawn(EventsActor, name="events", handle=EventsHandle)
         self.host = system.spawn(PtyHostActor, host_paths(folder, folder), 1.0, name="pty-host", handle=PtyHostHandle)

@@ -38,7 +38,6 @@ ALLOWED: dict[str, str] = {
 """Every deliberate difference beyond the rules of `comparison`, and why clients get on with it."""
 
 PENDING: set[str] = {
-    "PTYInfo.agentStatus: missing",
     # hooks, onboarding, skills
     "applyOnboarding: missing",
     "getOnboarding: missing",

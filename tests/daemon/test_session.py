@@ -48,7 +48,7 @@ def test_tables_have_the_columns_that_scripts_know(shared_daemon: Whiskd, root: 
     (row,) = [line.split() for line in lines if line.startswith(session)]
     assert row == [session, "src", str(root), "1"]
     lines = shared_daemon.cli("session", "pty", "list", session, check=0).stdout.splitlines()
-    assert lines[0].split() == ["ID", "STATUS", "SESSION", "PANE", "DIR"]
+    assert lines[0].split() == ["ID", "STATUS", "AGENT", "SESSION", "PANE", "DIR"]
     assert lines[1].split()[:3] == [pty, "running", session]
     lines = shared_daemon.cli("agent", "profiles", check=0).stdout.splitlines()
     assert lines[0].split() == [

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from tests.hook_agent import Agent
+from whisk.cli.process import wait_until
 
 from .conftest import Whiskd
 
@@ -57,3 +61,30 @@ def test_a_report_that_cannot_be_is_said_so(
     shared_daemon: Whiskd, words: tuple[str, ...], code: int, part: str
 ) -> None:
     assert part in shared_daemon.cli("status", *words, check=code).stderr
+
+
+def test_a_terminal_shows_what_its_agent_does_as_its_hooks_tell_also_after_a_restart(
+    daemon: Whiskd, employ: Callable[..., Agent]
+) -> None:
+    agent = employ(daemon)
+
+    def is_shown(state: str) -> bool:
+        status = daemon.get(f"/v1/ptys/{agent.pty}").get("agentStatus", {})
+        return (status.get("agent"), status.get("state"), status.get("source")) == ("claude", state, "bridge")
+
+    assert "agentStatus" not in daemon.get(f"/v1/ptys/{agent.pty}")
+    agent.said("UserPromptSubmit")
+    assert wait_until(lambda: is_shown("working"), 20)
+    agent.hook("PermissionRequest-Bash")
+    [prompt] = agent.prompts(1)
+    assert wait_until(lambda: is_shown("waiting"), 20)
+    shown = daemon.get(f"/v1/ptys/{agent.pty}")["agentStatus"]
+    assert shown["prompt"] == f"Bash: {prompt['message']}"
+    assert (shown["confidence"], shown["advisory"], shown["label"]) == ("explicit", False, "Claude Code")
+    daemon.post(f"/v1/agent-prompts/{prompt['id']}/resolve", {"answer": "allow", "actor": "ann"})
+    assert wait_until(lambda: is_shown("working"), 20)
+    agent.said("Stop")
+    assert wait_until(lambda: is_shown("idle"), 20)
+    daemon.kill9()
+    daemon.start()
+    assert is_shown("idle")

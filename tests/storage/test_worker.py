@@ -12,6 +12,7 @@ from whisk.clock import Instant
 from whisk.errors import NotFoundError
 from whisk.hooks.entry import AgentBridgeEvent
 from whisk.hooks.event import HookKind
+from whisk.storage import bridge as bridge_storage
 from whisk.storage import hook_event, worker
 from whisk.storage import item as item_storage
 from whisk.storage import run as run_storage
@@ -34,6 +35,7 @@ TABLES = [
     *run_storage.MIGRATIONS,
     *session_storage.MIGRATIONS,
     *terminal_storage.MIGRATIONS,
+    *bridge_storage.MIGRATIONS,
     *hook_event.MIGRATIONS,
 ]
 
@@ -99,7 +101,8 @@ class World:
         self.writer.write(lambda db: hook_event.insert(db, entry))
 
     def idle(self) -> str | None:
-        found = self.store.read(lambda db: worker.idle_among(db, worker.of_project(db, "proj_1")))
+        told = self.store.read(lambda db: worker.standing(db, worker.of_project(db, "proj_1")))
+        found = told.longest_idle()
         return None if found is None else str(found.address)
 
     def workers(self) -> list[str]:

@@ -29,12 +29,17 @@ _RETRY = 2.0
 
 @dataclass(frozen=True)
 class BridgeServices:
-    """What bridges need from the rest of the daemon. `announce(event, request id)` does not block."""
+    """What bridges need from the rest of the daemon.
+
+    `announce(event, request id)` and `hooked(terminal)` do not block; the latter says that what the hooks and prompts
+    of a terminal tell has changed on disk.
+    """
 
     store: Store
     journal: JournalHandle
     settings: PromptSettings
     announce: Callable[[EventType, str], None]
+    hooked: Callable[[str], None] = lambda pty_id: None
 
     def announce_request(self, request: BridgeRequest) -> None:
         self.announce("agent_prompts.changed", request.id)

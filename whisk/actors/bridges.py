@@ -137,6 +137,7 @@ class BridgesActor(Actor):
     def closed(self, request: BridgeRequest) -> None:
         """Told by a request's actor when it has ended."""
         self._ledger.put(request)
+        self._services.hooked(request.pty_id)
 
     # -- policies ----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from whisk.actors.bridge import BridgeServices
 from whisk.actors.future import Future
 from whisk.events import EventType
 from whisk.hooks.entry import AgentBridgeEvent, bare
+from whisk.hooks.turn import TELLING
 from whisk.storage import bridge as bridge_storage
 from whisk.storage import hook_event as hook_storage
 from whisk.storage.hook_event import HookLogSettings
@@ -36,7 +37,10 @@ class HookLog:
         if self._entries % PRUNE_EVERY == 0:
             self.write(hook_storage.prune)
             self.write(bridge_storage.prune_requests)
-        return self.write(lambda db: hook_storage.insert(db, entry), "agent_hook_events.changed", entry.id)
+        written = self.write(lambda db: hook_storage.insert(db, entry), "agent_hook_events.changed", entry.id)
+        if entry.pty_id and entry.event_name in TELLING:
+            written.then(lambda done: self._services.hooked(entry.pty_id) if done.error() is None else None)
+        return written
 
     def load(self) -> None:
         """Read the settings that were chosen; blocks for a short read."""

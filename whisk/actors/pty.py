@@ -13,10 +13,11 @@ import msgspec
 from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
 from whisk.actors.offload import offload
+from whisk.actors.pty_agent import PtyAgent
 from whisk.actors.pty_expect import MAX_SECONDS, RingSpawn, compile_patterns, expect
 from whisk.actors.pty_input import PtyInput
 from whisk.actors.pty_kill import Quarry, end_all
-from whisk.actors.pty_life import PtyLife, PtyServices
+from whisk.actors.pty_life import PtyServices
 from whisk.errors import (
     BusyError,
     InvalidError,
@@ -41,7 +42,7 @@ _MAX_GRACE = 30.0
 __all__ = ["PtyActor", "PtyHandle", "PtyServices"]
 
 
-class PtyActor(PtyLife):
+class PtyActor(PtyAgent):
     """Named `pty:<id>`. Spawn it and ask `launch`; after a restart of the daemon spawn it again, and it adopts."""
 
     def read(self, start: int, limit: int) -> Future[Output]:
@@ -273,3 +274,4 @@ class PtyHandle(Handle):
     remove: Method[[], None]
     exited: Method[[int | None, int | None], None]
     host_lost: Method[[], None]
+    hooked: Method[[], None]

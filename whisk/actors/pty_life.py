@@ -55,7 +55,8 @@ _SCREEN_SECONDS = 60.0
 class PtyServices:
     """What a terminal needs from the rest of the daemon. `transcripts` is a folder; one folder per pty inside.
 
-    Make it once, and before any terminal is adopted: opening the `landing` saves what the last daemon had in hand.
+    `look_seconds` is how often, at most, a screen is looked at for what its agent is doing. Make it once, and before
+    any terminal is adopted: opening the `landing` saves what the last daemon had in hand.
     """
 
     store: Store
@@ -67,6 +68,7 @@ class PtyServices:
     ring_bytes: int = RING_BYTES
     transcript_bytes: int = LIMIT_BYTES
     census: Census = field(default_factory=Census)
+    look_seconds: float = 2.0
 
 
 class PtyOwnerHandle(Handle):

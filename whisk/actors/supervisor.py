@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from whisk.actors.actor import Actor
 from whisk.actors.cell import Down
+from whisk.actors.future import wait
 from whisk.actors.handle import Handle, Method
+from whisk.actors.pty import PtyHandle
+from whisk.clock import Instant
 from whisk.errors import RefusedError
 from whisk.mail.address import MailAddress
 from whisk.mail.selector import expand
 from whisk.storage import worker
 from whisk.storage.database import Store
-from whisk.storage.worker import Worker
+from whisk.storage.worker import Standing, Worker
+
+ASK_SECONDS = 1.0
 
 
 class SupervisorActor(Actor):
@@ -47,10 +52,11 @@ class SupervisorActor(Actor):
         return [self._idle(selector, workers)]
 
     def _idle(self, selector: MailAddress, workers: Sequence[Worker]) -> MailAddress:
-        """One idle worker, the longest idle first; who has sent no telling hook event is not known to be idle."""
-        found = self._store.read(lambda db: worker.idle_among(db, workers))
+        """One idle worker, the longest idle first; who has not said that it is idle is not known to be."""
+        told = self._store.read(lambda db: worker.standing(db, workers))
+        found = Standing(idle=(*told.idle, *self._idle_by_report(told.untold)), untold=()).longest_idle()
         if found is None:
-            # Guessing from silence on the screen would send work into the middle of somebody's turn.
+            # Guessing from a title or the screen would send work into the middle of somebody's turn.
             raise RefusedError(
                 f"no worker of {selector.id} is known to be idle",
                 selector=str(selector),
@@ -58,6 +64,21 @@ class SupervisorActor(Actor):
                 hint=f"send to @project:{selector.id} or to one of the workers",
             )
         return found.address
+
+    def _idle_by_report(self, untold: Sequence[Worker]) -> Iterator[tuple[Instant, Worker]]:
+        """Those without hooks whose program itself has told its terminal that it is idle."""
+        asked = [
+            (each, handle.info.remote())
+            for each in untold
+            if (handle := self.system.find(f"pty:{each.pty_id}", handle=PtyHandle)) is not None
+        ]
+        wait([info for _, info in asked], num_returns=len(asked), timeout=ASK_SECONDS)
+        for each, info in asked:
+            status = info.get().agent_status if info.done() and info.error() is None else None
+            if status is None or status.source != "osc9999" or status.state != "idle":
+                continue
+            if status.since is not None:
+                yield status.since, each
 
 
 class SupervisorHandle(Handle):

@@ -134,7 +134,7 @@ class Actors:
         )
         self.library = Library(store, self.journal, self._index, librarian)
         self.commands = spawn(CommandsActor, name="commands", handle=CommandsHandle, **below)
-        bridge_services = BridgeServices(store, self.journal, settings.prompts, self._announce)
+        bridge_services = BridgeServices(store, self.journal, settings.prompts, self._announce, self._hooked)
         self.bridges = spawn(BridgesActor, bridge_services, name="bridges", handle=BridgesHandle, **below)
 
     def _make_ways(self) -> None:
@@ -217,6 +217,14 @@ class Actors:
         except BusyError:
             # Followers are told that they missed something by the numbers.
             _log.warning("announcement dropped", kind=kind, about=about)
+
+    def _hooked(self, pty_id: str) -> None:
+        pty = self.system.find(f"pty:{pty_id}", handle=PtyHandle)
+        try:
+            if pty is not None:
+                pty.hooked.tell()
+        except BusyError:
+            _log.warning("a terminal was not told of its hooks", pty=pty_id)
 
     def _announcer(self, kind: EventType) -> Callable[[str], None]:
         return lambda about: self._announce(kind, about)

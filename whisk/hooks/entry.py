@@ -73,6 +73,7 @@ class AgentBridgeEvent(Record, frozen=True):
     tool_name: str = ""
     message: str = ""
     notification_type: str = ""
+    source: str = ""
     elicitation_id: str = ""
     action: str = ""
     options: tuple[Option, ...] = ()
@@ -109,6 +110,7 @@ def entry_of(
         tool_name=event.tool.name if event.tool is not None else "",
         message=redact_text(_message(event, context)),
         notification_type=event.notification,
+        source=event.source,
         elicitation_id=event.elicitation.id if event.elicitation is not None else "",
         action=event.action,
         result=result,

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 from peewee import Database
 
-from whisk.hooks.turn import TELLING, turn_state
+from whisk.clock import Instant
 from whisk.mail.address import MailAddress
 from whisk.storage import item as item_storage
 from whisk.storage import run as run_storage
 from whisk.storage import session as session_storage
-from whisk.storage.hook_event import HookEventRow
 from whisk.storage.project import PROJECTS
 from whisk.storage.terminal import TerminalRow
+from whisk.storage.turn import last_turn
 from whisk.values import Record
 from whisk.work.run import Run
 
@@ -57,24 +57,23 @@ def of_project(db: Database, project_id: str) -> list[Worker]:
     return workers
 
 
-def idle_among(db: Database, workers: Sequence[Worker]) -> Worker | None:
-    """The one that has been idle longest, going by the last telling hook event of its terminal."""
-    idle: list[tuple[int, Worker]] = []
-    for each in workers:
-        if each.pty_id is None:
-            continue
-        last = (
-            HookEventRow.select(HookEventRow.event_name, HookEventRow.created_at)
-            .where(HookEventRow.pty_id == each.pty_id, HookEventRow.event_name.in_(TELLING))
-            .order_by(HookEventRow.id.desc())
-            .limit(1)
-            .tuples()
-            .execute(db)
-        )
-        for event_name, at in last:
-            if turn_state(event_name) == "idle":
-                idle.append((at, each))
-    return min(idle, key=lambda found: found[0])[1] if idle else None
+class Standing(Record, frozen=True):
+    """Who is idle since when, and of whom no hook tells anything. Who works or waits for a person is in neither."""
+
+    idle: tuple[tuple[Instant, Worker], ...]
+    untold: tuple[Worker, ...]
+
+    def longest_idle(self) -> Worker | None:
+        return min(self.idle, key=lambda found: found[0])[1] if self.idle else None
+
+
+def standing(db: Database, workers: Sequence[Worker]) -> Standing:
+    """What the hooks of these workers tell; one without a terminal has none."""
+    turns = [(each, last_turn(db, each.pty_id)) for each in workers if each.pty_id is not None]
+    return Standing(
+        idle=tuple((turn.at, each) for each, turn in turns if turn is not None and turn.state == "idle"),
+        untold=tuple(each for each, turn in turns if turn is None),
+    )
 
 
 def _of_run(run: Run) -> Worker:

@@ -12,6 +12,7 @@ import msgspec
 
 from whisk.clock import Instant
 from whisk.errors import InvalidError
+from whisk.terminal.agent import AgentStatus
 from whisk.values import Record, check_text
 
 PtyStatus = Literal["starting", "running", "exited", "killed", "failed", "lost"]
@@ -79,7 +80,10 @@ class PtyRecord(Record, frozen=True):
 
 
 class PtyInfo(Record, frozen=True):
-    """A terminal as clients see it. `exit_code` is -1 when it is not known, 128 + n after signal n."""
+    """A terminal as clients see it. `exit_code` is -1 when it is not known, 128 + n after signal n.
+
+    `agent_status` is what is known of an agent in a terminal that runs.
+    """
 
     id: str
     working_dir: str
@@ -105,6 +109,7 @@ class PtyInfo(Record, frozen=True):
     title: str | None = None
     terminal_working_directory: str | None = None
     error: str | None = None
+    agent_status: AgentStatus | None = None
 
 
 class Output(Record, frozen=True):

@@ -21,8 +21,20 @@ def list_ptys(context: Context, args: Arguments) -> None:
         found = [each for each in found if each["sessionId"] == session]
     if args.flag("json"):
         return context.out.json(found)
-    rows = [(each["id"], each["status"], each["sessionId"], each["paneId"], each["workingDir"]) for each in found]
-    return context.out.table(["ID", "STATUS", "SESSION", "PANE", "DIR"], rows)
+    rows = [
+        (each["id"], each["status"], agent(each), each["sessionId"], each["paneId"], each["workingDir"])
+        for each in found
+    ]
+    return context.out.table(["ID", "STATUS", "AGENT", "SESSION", "PANE", "DIR"], rows)
+
+
+def agent(pty: dict[str, Any]) -> str:
+    """Which agent, and what it does; a state that is only guessed has a question mark."""
+    status = pty.get("agentStatus")
+    if status is None:
+        return ""
+    guessed = "?" if status["confidence"] == "fallback" else ""
+    return f"{status['agent']} {status['state']}{guessed}" if status["agent"] != "unknown" else status["state"]
 
 
 def start(context: Context, args: Arguments) -> None:

@@ -1,0 +1,165 @@
+"""What an agent in a real terminal is doing: told by its output and its hooks, announced once for each change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.captured import load
+from tests.session_desk import SECONDS, SessionDesk, run
+from whisk.actors.future import get
+from whisk.actors.pty import PtyHandle
+from whisk.actors.system import ActorSystem
+from whisk.hooks.entry import HookContext, entry_of
+from whisk.storage import hook_event
+from whisk.terminal.agent import AgentStatus
+
+
+class Watched:
+    """A terminal that types what it is told, and what is known of the agent in it."""
+
+    def __init__(self, desk: SessionDesk, script: str) -> None:
+        self.desk = desk
+        self._seen = get(desk.events.last.remote())
+        made = desk.create(run("/bin/bash", "-c", script))
+        assert made.pty_id is not None
+        self.id = made.pty_id
+        self.changes = 0
+
+    @property
+    def pty(self) -> PtyHandle:
+        return self.desk.book.pty(self.id)
+
+    @property
+    def status(self) -> AgentStatus | None:
+        return get(self.pty.info.remote()).agent_status
+
+    @property
+    def told(self) -> tuple[str, str, str] | None:
+        status = self.status
+        return None if status is None else (status.agent, status.state, status.source)
+
+    def until(self, wanted: tuple[str, str, str] | None) -> None:
+        """Follow the announcements until the status is this one; they must have said so."""
+        self.follow(lambda: self.told == wanted)
+
+    def follow(self, done: Callable[[], bool]) -> None:
+        while not done():
+            batch = self.desk.events.follow.options(timeout=SECONDS).remote(self._seen).get(timeout=SECONDS)
+            self._seen = batch.next
+            self.changes += sum(event.type == "pty.changed" for event in batch.events)
+
+    def type(self, text: str) -> None:
+        get(self.pty.write.remote(text.encode() + b"\n"))
+
+    def heard(self, name: str, provider: str = "claude") -> None:
+        entry = entry_of(load(provider, name), HookContext(pty_id=self.id), "logged", self.desk.system.clock.now())
+        get(self.desk.journal.write.remote(lambda db: hook_event.insert(db, entry)))
+        self.pty.hooked.tell()
+
+
+@pytest.fixture
+def desk(system: ActorSystem, tmp_path: Path) -> Iterator[SessionDesk]:
+    desk = SessionDesk(system, tmp_path)
+    yield desk
+    desk.close()
+
+
+# Prints, as printf would, each line that is typed.
+ECHO = 'stty -echo; while IFS= read -r line; do printf "$line"; done'
+
+
+@pytest.fixture
+def terminal(desk: SessionDesk) -> Watched:
+    return Watched(desk, ECHO)
+
+
+def test_a_plain_program_is_no_agent(desk: SessionDesk, terminal: Watched) -> None:
+    terminal.type("make: done\\n")
+    desk.expect(terminal.id, "done")
+    assert terminal.status is None
+
+
+def test_a_title_tells_until_the_programs_own_word_does(terminal: Watched) -> None:
+    terminal.type("\\033]0;\u2733 Fix the cart\\007")
+    terminal.until(("claude", "idle", "osc-title"))
+    terminal.type('\\033]9999;{"state":"waiting","prompt":"Which table?"}\\007')
+    terminal.until(("unknown", "waiting", "osc9999"))
+    assert terminal.status is not None
+    assert (terminal.status.prompt, terminal.status.title) == ("Which table?", "\u2733 Fix the cart")
+    terminal.type("\\033]9999;\\033\\\\\\\\")
+    terminal.until(("claude", "idle", "osc-title"))
+
+
+def test_each_change_is_announced_once(terminal: Watched) -> None:
+    terminal.type("\\033]9999;working\\007")
+    terminal.until(("unknown", "working", "osc9999"))
+    before = terminal.changes
+    for _ in range(20):
+        terminal.type("\\033]9999;working\\007 still at it\\n")
+    terminal.type("\\033]9999;idle\\007")
+    terminal.until(("unknown", "idle", "osc9999"))
+    assert terminal.changes - before == 1
+
+
+def test_a_state_says_since_when_it_holds(terminal: Watched) -> None:
+    terminal.type("\\033]9999;idle\\007")
+    terminal.until(("unknown", "idle", "osc9999"))
+    first = terminal.status
+    terminal.type('\\033]9999;{"state":"idle","label":"Bob"}\\007')
+    terminal.follow(lambda: terminal.status is not None and terminal.status.label == "Bob")
+    assert first is not None
+    assert terminal.status is not None
+    assert terminal.status.since == first.since
+
+
+def test_a_status_line_tells_while_it_is_on_the_screen(terminal: Watched) -> None:
+    terminal.type("Codex: working\\n")
+    terminal.until(("codex", "working", "output-tail"))
+    terminal.type("\\033[H\\033[2Jnothing here\\n")
+    terminal.until(None)
+
+
+def test_a_dialog_that_is_only_printed_is_not_waited_for(desk: SessionDesk, terminal: Watched) -> None:
+    terminal.type("Claude is waiting for your permission\\nDo you want to proceed?\\n> 1. Yes\\n")
+    terminal.type("OpenCode is idle\\n")
+    terminal.until(("opencode", "idle", "output-tail"))
+    terminal.type("\\033[H\\033[2JClaude needs your approval: waiting\\nCodex: working\\n")
+    terminal.until(("codex", "working", "output-tail"))
+
+
+def test_hooks_beat_everything_and_come_from_the_log(terminal: Watched) -> None:
+    terminal.type("\\033]9999;idle\\007")
+    terminal.until(("unknown", "idle", "osc9999"))
+    terminal.heard("UserPromptSubmit")
+    terminal.until(("claude", "working", "bridge"))
+    assert terminal.status is not None
+    assert not terminal.status.advisory
+    terminal.heard("Stop")
+    terminal.until(("claude", "idle", "bridge"))
+    terminal.heard("SessionEnd-prompt_input_exit")
+    terminal.until(("claude", "done", "bridge"))
+
+
+def test_a_terminal_that_has_ended_has_no_agent(desk: SessionDesk) -> None:
+    terminal = Watched(desk, "printf '\\033]9999;idle\\007'; read line")
+    terminal.until(("unknown", "idle", "osc9999"))
+    terminal.type("")
+    terminal.follow(lambda: not get(terminal.pty.info.remote()).running)
+    assert terminal.status is None
+
+
+def test_the_next_daemon_knows_what_the_last_one_did(desk: SessionDesk) -> None:
+    hooked, printed = Watched(desk, ECHO), Watched(desk, ECHO)
+    hooked.heard("Stop")
+    hooked.until(("claude", "idle", "bridge"))
+    since = hooked.status
+    printed.type("\\033]9999;working\\007")
+    printed.until(("unknown", "working", "osc9999"))
+    desk.crash()
+    desk.open(ActorSystem("next"))
+    assert desk.book.restore() == 2
+    assert hooked.status == since
+    assert printed.told == ("unknown", "working", "osc9999")

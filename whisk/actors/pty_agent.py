@@ -1,0 +1,125 @@
+"""What the agent of a terminal is doing, kept up to date: told by hooks, read from the output, never polled.
+
+Nothing here runs for every piece of output. A title and OSC 9999 are noticed where titles are read; the screen is
+looked at once in `PtyServices.look_seconds` at most, only while nothing better tells, and only when an agent is, or may
+be, there.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from whisk.actors.offload import offload
+from whisk.actors.pty_life import PtyLife, PtyServices
+from whisk.errors import WhiskError
+from whisk.hooks.turn import Turn
+from whisk.storage.turn import last_turn
+from whisk.terminal.agent import NAMES, AgentStatus
+from whisk.terminal.agent_status import Evidence, agent_status, needs_screen
+from whisk.terminal.pty import PtyInfo
+from whisk.terminal.screen import shown_lines
+
+# The events of one step of an agent come in a burst.
+_HOOK_SECONDS = 0.05
+LOOK_BYTES = 4096
+_NAMES = tuple(name.encode() for name in NAMES)
+
+
+class PtyAgent(PtyLife):
+    """Between the life of a terminal and what others ask of it."""
+
+    def __init__(self, pty_id: str, services: PtyServices) -> None:
+        super().__init__(pty_id, services)
+        self._agent: AgentStatus | None = None
+        self._turn: Turn | None = None
+        self._tail: tuple[str, ...] = ()
+        self._reading = False
+        self._drawing = False
+
+    def on_start(self) -> None:
+        super().on_start()
+        if self._record is not None and not self._record.ended:
+            self._take_turn()
+
+    def info(self) -> PtyInfo:
+        """Refusal `NotFoundError`: it was never launched, or was removed."""
+        found = super().info()
+        return msgspec.structs.replace(found, agent_status=self._agent) if found.running else found
+
+    def hooked(self) -> None:
+        """From the keeper of bridges: an event of this terminal's agent, or the end of a prompt of it, is on disk."""
+        if "hooks" not in self.timers:
+            self.timers.start("hooks", _HOOK_SECONDS, self._read_turn)
+
+    def _read_turn(self) -> None:
+        if self._reading:
+            # What is being read may be older than what this was told for.
+            self.hooked()
+        else:
+            self._reading = True
+            self.spawn_greenlet(self._take_turn)
+
+    def _take_turn(self) -> None:
+        try:
+            self._turn = self._services.store.read(lambda db: last_turn(db, self._id))
+            self._weigh_and_tell()
+        except WhiskError as error:
+            self.log.warning("what the hooks tell could not be read", error=error.message)
+        finally:
+            self._reading = False
+
+    def _run(self, fd: int) -> None:
+        super()._run(fd)
+        self._weigh()
+
+    def _announce_output(self) -> None:
+        if self._title_changed:
+            self._weigh()
+        super()._announce_output()
+        if needs_screen(self._agent) and "agent" not in self.timers:
+            self.timers.start("agent", self._services.look_seconds, self._look_at_screen)
+
+    def _look_at_screen(self) -> None:
+        ring = self._output.ring
+        begin = max(ring.start, ring.end - LOOK_BYTES)
+        data = ring.read(begin).data
+        if not needs_screen(self._agent) or self._drawing:
+            return
+        if self._agent is None and not any(name in data.lower() for name in _NAMES):
+            # A plain shell, as most terminals are; drawing would cost a thousand times as much as this look.
+            self._see(())
+            return
+        self._drawing = True
+        self.spawn_greenlet(self._draw_tail, data, begin > 0)
+
+    def _draw_tail(self, data: bytes, cut: bool) -> None:
+        record = self._current()
+        try:
+            self._see(offload(shown_lines, data, record.cols, record.rows, cut=cut))
+        finally:
+            self._drawing = False
+
+    def _see(self, lines: tuple[str, ...]) -> None:
+        if lines != self._tail:
+            self._tail = lines
+            self._weigh_and_tell()
+
+    def _weigh_and_tell(self) -> None:
+        if self._record is not None and not self._record.ended and self._weigh():
+            self._announce("pty.changed")
+
+    def _weigh(self) -> bool:
+        """Judge anew what the agent is doing; whether that is something else than before."""
+        record, titles, before = self._current(), self._output.titles, self._agent
+        evidence = Evidence(
+            argv=record.argv, turn=self._turn, report=titles.report, title=titles.title, tail=self._tail
+        )
+        found = agent_status(evidence)
+        if found is not None and found.since is None:
+            same = before is not None and (before.agent, before.state, before.source) == (
+                found.agent, found.state, found.source
+            )  # fmt: skip
+            since = before.since if before is not None and same else self.clock.now()
+            found = msgspec.structs.replace(found, since=since)
+        self._agent = found
+        return found != before

@@ -8,8 +8,9 @@ import pytest
 
 from tests.work_desk import Desk
 from whisk.actors.future import get
-from whisk.actors.system import ActorSystem
+from whisk.storage import run as run_storage
 from whisk.storage import status
+from whisk.storage.database import Store
 
 Call = Any
 
@@ -61,6 +62,51 @@ def test_a_run_that_is_done_is_completed_and_no_gate_is_skipped(
     late = report(call, "blocked", runId=run["id"])
     assert (late.status, late.json["error"]) == (400, f"work item run {run['id']} is already completed")
     assert [each["kind"] for each in call("GET", "/v1/status-events").json] == ["done"]
+
+
+def executing(call: Call, item: dict[str, Any]) -> dict[str, Any]:
+    """The item's execution, in its stage."""
+    steps = f"/v1/work-items/{item['id']}"
+    call("POST", f"{steps}/start-planning", {"actor": "ann"})
+    plan = call("POST", f"{steps}/plan-drafts", {"body": "Do it", "actor": "agent"}).json
+    call("POST", f"{steps}/approve-plan", {"artifactId": plan["id"], "actor": "ann"})
+    started: dict[str, Any] = call("POST", f"{steps}/start-execution", {"actor": "ann"}).json
+    return started
+
+
+def test_the_execution_that_is_done_moves_the_item_on_with_the_gates_of_that_step(
+    call: Call, item: dict[str, Any]
+) -> None:
+    run = executing(call, item)
+    told = report(call, "done", runId=run["id"], actor="agent").json
+    assert (told["run"]["status"], told["workItem"]["stageId"]) == ("completed", "review")
+    of_item = f"workItemId={item['id']}"
+    assert [gate["status"] for gate in call("GET", f"/v1/gate-reports?{of_item}").json] == ["pending"]
+    assert call("GET", f"/v1/workflow-events?{of_item}").json[-1]["type"] == "execution_completed"
+    refused = call("POST", f"/v1/work-items/{item['id']}/approve-done", {"actor": "ann"})
+    assert "blocking gates must pass" in refused.json["error"]
+    assert report(call, "done", runId=run["id"]).status == 400
+    assert [each["kind"] for each in call("GET", f"/v1/status-events?{of_item}").json] == ["done"]
+
+
+def test_another_run_that_is_done_leaves_the_execution_and_the_item_where_they_are(
+    call: Call, item: dict[str, Any]
+) -> None:
+    other = call("POST", "/v1/work-item-runs", {"workItemId": item["id"], "preset": "reader"}).json
+    run = executing(call, item)
+    told = report(call, "done", runId=other["id"]).json
+    assert (told["run"]["status"], told["workItem"]["stageId"]) == ("completed", "execution")
+    runs = {each["id"]: each["status"] for each in call("GET", f"/v1/work-item-runs?workItemId={item['id']}").json}
+    assert runs[run["id"]] == "queued"
+
+
+def test_an_item_that_has_left_execution_stays_where_people_have_put_it(call: Call, item: dict[str, Any]) -> None:
+    run = executing(call, item)
+    actions = call("GET", f"/v1/work-items/{item['id']}/workflow-actions").json
+    [block] = [each["action"]["id"] for each in actions if each["action"].get("sideStage")]
+    call("POST", f"/v1/work-items/{item['id']}/actions/{block}", {"actor": "ann", "reason": "wait"})
+    told = report(call, "done", runId=run["id"]).json
+    assert (told["run"]["status"], told["workItem"]["stageId"]) == ("completed", "blocked")
 
 
 def test_a_second_question_of_a_run_that_waits_is_kept_as_well(call: Call, run: dict[str, Any]) -> None:
@@ -116,12 +162,15 @@ def test_reports_are_listed_by_what_they_are_about_and_by_who_has_read_them(
     assert call("POST", "/v1/status-events/stat_9/read").status == 404
 
 
-def test_a_report_and_its_run_survive_the_daemon_together(call: Call, desk: Desk, run: dict[str, Any]) -> None:
+def test_a_report_and_its_run_are_on_disk_together_when_it_is_answered(
+    call: Call, desk: Desk, run: dict[str, Any]
+) -> None:
     event = report(call, "blocked", runId=run["id"]).json["event"]
-    desk.crash()
-    desk.open(ActorSystem("next"))
-    assert get(desk.work.run(run["id"]).show.remote()).status == "awaiting_input"
-    assert [each.id for each in desk.store.read(lambda db: status.select(db, status.StatusQuery()))] == [event["id"]]
+    store = Store.open(desk.path)
+    kept = store.read(lambda db: status.select(db, status.StatusQuery()))
+    assert [each.id for each in kept] == [event["id"]]
+    assert store.read(lambda db: run_storage.get(db, run["id"])).status == "awaiting_input"
+    store.close()
 
 
 def test_reports_go_with_the_item_that_they_are_about(call: Call, item: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ failed write would leave wrong is kept in memory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from peewee import Database
@@ -24,16 +25,18 @@ from whisk.storage import gate as gate_storage
 from whisk.storage import item as item_storage
 from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
+from whisk.storage import status as status_storage
 from whisk.values import Record
-from whisk.work.action import Press, Taken, move_to, press
+from whisk.work.action import Press, Taken, move_to, press, take
 from whisk.work.artifact import Artifact
-from whisk.work.availability import WorkflowActionAvailability, list_actions
-from whisk.work.case import Case, Stamp, is_dismissed
+from whisk.work.availability import WorkflowActionAvailability, completion_of, list_actions
+from whisk.work.case import Case, Stamp, find_run, is_dismissed
 from whisk.work.gate import CompleteGate, GateReport, OpenGate, new_gate
 from whisk.work.inquiry import Asked, Judged, answer, ask, judge
 from whisk.work.item import WorkItem
 from whisk.work.question import AnswerQuestion, AskQuestion, Question
-from whisk.work.run import Run
+from whisk.work.run import Run, complete, need_open
+from whisk.work.status import StatusEvent
 
 # An agent that a decision has left nothing to do may still print its last words.
 CLOSE_SECONDS = 2.0
@@ -72,6 +75,33 @@ class ItemSteps(Actor):
         """Take the one action that leads to that stage. Raises `RefusedError` when it needs more than a move says."""
         wanted = Press(action="", actor=actor)
         return self._take(lambda case, stamp: move_to(case, stage_id, actor, stamp), wanted, surface)
+
+    def report_done(self, event: StatusEvent, surface: Surface = "") -> Pressed:
+        """A run says that it is done: it is completed, and the item moves on if its workflow lets a program do that.
+
+        One write with the report itself. Raises `RefusedError` for a run that has ended.
+        """
+        assert event.run_id is not None, "only what is about a run comes here"
+        wanted = Press(action="", actor=event.actor, run_id=event.run_id, reason=event.message)
+        event_id = new_id("wev")
+
+        def step(case: Case, stamp: Stamp) -> Taken:
+            action = completion_of(case, find_run(case, wanted.run_id))
+            return take(case, action, wanted, stamp) if action is not None else Taken(case)
+
+        def write(db: Database) -> tuple[Taken, Run, WorkItem]:
+            status_storage.insert(db, event)
+            need_open(run_storage.get(db, wanted.run_id))
+            taken = self._saved(db, lambda case: step(case, self._stamp()))
+            if taken.action is None:
+                done = partial(complete, actor=event.actor, message=event.message, now=self.clock.now())
+                run_storage.advance(db, wanted.run_id, done, event_id)
+            case_storage.audit_action(db, taken, wanted, surface, self.clock.now())
+            return taken, run_storage.get(db, wanted.run_id), item_storage.get(db, self._id)
+
+        taken, run, item = self._services.write(write)
+        self._told(taken)
+        return Pressed(item=item, run=run)
 
     def ask_question(self, request: AskQuestion) -> Question:
         """Store a question, and what the workflow makes of it: usually the run that asks waits from now on."""

@@ -145,15 +145,13 @@ class RunActor(Actor):
         return self._run
 
     def report(self, event: StatusEvent) -> Run:
-        """Store what the agent says of itself and what follows for its run; both or neither. An ended run refuses."""
-        step = steps.complete if event.kind == "done" else steps.await_input
+        """The agent asks or is blocked: stored together with the run, which waits for input. An ended run refuses."""
         event_id = new_id("wev")
 
         def change(db: Database) -> Run:
             status_storage.insert(db, event)
-            return run_storage.advance(
-                db, self._id, lambda run: step(run, event.actor, event.message, self.clock.now()), event_id
-            )
+            wait = partial(steps.await_input, actor=event.actor, message=event.message, now=self.clock.now())
+            return run_storage.advance(db, self._id, wait, event_id)
 
         self._show(self._services.write(change))
         return self._run

@@ -167,6 +167,7 @@ class WorkItemHandle(Handle):
     move: Method[..., Pressed]
     press_and_launch: Method[..., Run]
     launch_execution: Method[..., Run]
+    report_done: Method[..., Pressed]
     ask_question: Method[[AskQuestion], Question]
     answer_question: Method[[str, AnswerQuestion], Question]
     await_answer: Method[[str], Question]

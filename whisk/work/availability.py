@@ -9,6 +9,7 @@ from whisk.values import Record
 from whisk.work.case import Case, execution_run, newest_artifact, open_gates, target_of
 from whisk.work.definition import BUILTIN, PREVIOUS_STAGE, ActionDefinition, ArtifactRequirement, identity
 from whisk.work.person import need_person
+from whisk.work.run import Run
 from whisk.work.workflow_event import event_of
 
 InputKind = Literal["none", "run", "artifact", "artifact_selection", "gate"]
@@ -129,6 +130,24 @@ def action_to(case: Case, stage_id: str) -> ActionDefinition:
             actions=names,
         )
     return (enabled or ways)[0]
+
+
+def completion_of(case: Case, run: Run) -> ActionDefinition | None:
+    """The one action by which the item moves on when `run` is done. None when the workflow lets no program take it now,
+    or when the run is not the item's execution.
+    """
+    execution = execution_run(case)
+    if execution is None or execution.id != run.id:
+        return None
+    ways = [
+        action
+        for action in case.definition.actions
+        if event_of(action) == "execution_completed"
+        and case.item.stage_id in action.from_stages
+        and not action.requires_human
+        and not reason_against(case, action)
+    ]
+    return ways[0] if len(ways) == 1 else None
 
 
 def executing_stages(case: Case) -> set[str]:

@@ -169,7 +169,7 @@ def mark_running(
 
 def await_input(run: Run, actor: str | None, message: str, now: Instant) -> Run:
     """Somebody has to answer before the agent goes on. Waiting already is no change."""
-    _need_open(run)
+    need_open(run)
     return (
         run if run.status == "awaiting_input" else _step(run, "awaiting_input", "awaiting_input", actor, message, now)
     )
@@ -241,7 +241,8 @@ def see(run: Run, now: Instant) -> Run:
     return run if run.ended else msgspec.structs.replace(run, last_seen_at=now)
 
 
-def _need_open(run: Run) -> None:
+def need_open(run: Run) -> None:
+    """Refuse a run that has ended."""
     if run.ended:
         raise RefusedError(f"work item run {run.id} is already {run.status}", run=run.id, status=run.status)
 
@@ -249,7 +250,7 @@ def _need_open(run: Run) -> None:
 def _finish(
     run: Run, status: Literal["completed", "failed", "cancelled", "lost"], actor: str | None, message: str, now: Instant
 ) -> Run:
-    _need_open(run)
+    need_open(run)
     return msgspec.structs.replace(_step(run, status, status, actor, message, now), completed_at=now)
 
 

@@ -45,13 +45,14 @@ def report_status(api: Api, request: Request[ReportStatus, None]) -> StatusRepor
     report = request.body
     around = api.store.read(lambda db: storage.surroundings(db, report))
     event = new_event(report, around, event_id=new_id("stat"), now=api.clock.now())
-    run = None
-    if event.run_id is not None:
-        run = get(api.work.run(event.run_id).report.remote(event))
+    run, item_id = around.run, event.work_item_id
+    if run is not None and event.kind == "done":
+        run = get(api.work.item(run.work_item_id).report_done.remote(event, request.surface)).run
+    elif run is not None:
+        run = get(api.work.run(run.id).report.remote(event))
     else:
         get(api.journal.write.remote(lambda db: storage.insert(db, event)))
     _announce(api, event)
-    item_id = event.work_item_id
     item = api.store.read(lambda db: item_storage.get(db, item_id)) if item_id is not None else None
     return StatusReport(event=event, run=run, work_item=item)
 

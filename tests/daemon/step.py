@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from typing import Any
 
 from tests.captured import raw
 
+from .work_step import WORK_STEPS
 from .world import WAIT, World
 
 Step = Callable[[World], Any]
@@ -21,6 +21,7 @@ def attach_pty(w: World) -> None:
     }  # fmt: skip
     with w.whiskd.client.open("GET", f"/v1/ptys/{w.pty()}/attach", headers=upgrade) as stream:
         status, headers = stream.head()
+    w.reached.add("attachPTY")
     assert (status, headers["upgrade"].lower()) == (101, "websocket")
 
 
@@ -32,6 +33,7 @@ def stream_events(w: World) -> None:
         chunks = stream.body(headers)
         while b"data: " not in next(chunks):
             pass
+    w.reached.add("streamEvents")
 
 
 def relay_hook(w: World) -> None:
@@ -95,20 +97,18 @@ def exchange_definition(w: World) -> None:
     w.ok("deleteWorkflowDefinition", workflow_id="ours", version="1")
 
 
-def make_worktree(w: World) -> None:
-    """A repository with one commit, and a second folder of it that comes and goes."""
-    repo = w.root / "repo"
-    if not repo.exists():
-        author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-        for words in (
-            ("init", "-q", str(repo)),
-            ("-C", str(repo), *author, "commit", "-q", "--allow-empty", "-m", "0"),
-        ):
-            subprocess.run(["git", *words], check=True, capture_output=True)
-    w.ok("detectWorktrunk", {"repoPath": str(repo)})
-    path = w.ok("createWorktree", {"repoPath": str(repo), "branch": "side", "base": "HEAD"})["path"]
-    assert path in [each["path"] for each in w.ok("listWorktrees", {"repoPath": str(repo)})]
-    w.ok("removeWorktree", {"repoPath": str(repo), "worktreePath": path, "force": False, "alsoBranch": True})
+def integrate_hooks(w: World) -> None:
+    claude = {"provider": "claude"}
+    assert w.ok("installAgentHookIntegration", claude)["status"] == w.ok("checkAgentHookIntegration", claude)["status"]
+    assert "claude" in [each["provider"] for each in w.ok("listAgentHookIntegrations")]
+    w.ok("removeAgentHookIntegration", claude)
+
+
+def log_of_hooks(w: World) -> None:
+    assert w.ok("setAgentHookLogSettings", {"clearAfterSession": False, "enabled": None})["enabled"]
+    w.ok("getAgentHookLogStatus")
+    w.ok("openAgentHookLog")
+    w.ok("clearAgentHookLog")
 
 
 def remove_policy(w: World) -> None:
@@ -130,7 +130,6 @@ STEPS: dict[str, Step] = {
         "bindWorkItemWorktree", {"branch": "b", "worktreePath": str(w.root)}, work_item_id=w.item()
     ),
     "cancelWorkItemRun": lambda w: w.ok("cancelWorkItemRun", run_id=w.run()["id"]),
-    "clearAgentHookLog": lambda w: w.ok("clearAgentHookLog"),
     "closePane": close_pane,
     "closeSession": lambda w: w.ok("closeSession", session_id=w.session()["session"]["id"]),
     "completeGate": lambda w: w.ok("completeGate", {"status": "passed", "actor": "ada"}, gate_report_id=w.gate()),
@@ -143,7 +142,6 @@ STEPS: dict[str, Step] = {
     "expectPTY": lambda w: w.ok("expectPTY", {"patterns": ["ready"], "from": 0}, pty_id=w.pty()),
     "exportAudit": lambda w: w.ok("exportAudit"),
     "getActor": lambda w: w.ok("getActor", name="journal"),
-    "getAgentHookLogStatus": lambda w: w.ok("getAgentHookLogStatus"),
     "getAgentPrompt": lambda w: w.ok("getAgentPrompt", prompt_id=w.prompt()),
     "getCompatibility": lambda w: w.ok("getCompatibility"),
     "getHealth": lambda w: w.ok("getHealth"),
@@ -175,6 +173,10 @@ STEPS: dict[str, Step] = {
     "listQuestions": lambda w: [w.question(), w.ok("listQuestions")],
     "listSessions": lambda w: [w.session(), w.ok("listSessions")],
     "listStatusEvents": lambda w: w.ok("listStatusEvents"),
+    "listPromptTemplates": lambda w: w.ok("listPromptTemplates"),
+    "listUIContributions": lambda w: w.ok("listUIContributions", query={"projectId": w.project}),
+    "listWorkflowTemplates": lambda w: w.ok("listWorkflowTemplates"),
+    "search": lambda w: [w.mail(body="needle"), w.ok("search", query={"q": "needle"})],
     "listWorkItemRuns": lambda w: [w.run(), w.ok("listWorkItemRuns")],
     "listWorkItems": lambda w: [w.item(), w.ok("listWorkItems", query={"projectId": w.project})],
     "markAgentBridgeEventRead": lambda w: w.ok("markAgentBridgeEventRead", event_id=w.hook_event()["id"]),
@@ -220,4 +222,11 @@ STEPS |= dict.fromkeys(
     ),
     exchange_definition,
 )  # fmt: skip
-STEPS |= dict.fromkeys(("createWorktree", "detectWorktrunk", "listWorktrees", "removeWorktree"), make_worktree)
+STEPS |= dict.fromkeys(
+    ("checkAgentHookIntegration", "installAgentHookIntegration", "listAgentHookIntegrations",
+     "removeAgentHookIntegration"), integrate_hooks,
+)  # fmt: skip
+STEPS |= dict.fromkeys(
+    ("clearAgentHookLog", "getAgentHookLogStatus", "openAgentHookLog", "setAgentHookLogSettings"), log_of_hooks
+)
+STEPS |= WORK_STEPS

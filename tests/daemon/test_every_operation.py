@@ -40,7 +40,10 @@ def test_every_operation_has_a_step_and_every_step_an_operation() -> None:
 
 @pytest.mark.parametrize("operation", sorted(set(STEPS) & set(ROUTES)))
 def test_an_operation_succeeds_as_the_document_says(world: World, operation: str) -> None:
-    STEPS[operation](world)
+    # Many operations share the story of one thing, which is told once.
+    if operation not in world.reached:
+        STEPS[operation](world)
+    assert operation in world.reached
 
 
 @pytest.mark.parametrize("operation", LAST)

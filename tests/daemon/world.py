@@ -33,6 +33,8 @@ class World:
         self.whiskd = whiskd
         self.root = root
         self.agents: list[Agent] = []
+        self.reached: set[str] = set()
+        """The operations that have answered as the document says."""
 
     def do(
         self, operation: str, body: Any = None, query: dict[str, Any] | None = None, *, token: bool = True, **ids: str
@@ -57,6 +59,7 @@ class World:
         return str(reply.json()["code"])
 
     def read(self, operation: str, reply: Reply) -> Any:
+        self.reached.add(operation)
         promised = OPERATIONS[operation]["responses"][str(reply.status)].get("content", {})
         media = reply.headers.get("content-type", "").partition(";")[0]
         assert [media] == (list(promised) or [""])

@@ -144,6 +144,15 @@ def test_a_body_is_required_when_a_field_of_it_is() -> None:
     assert required(bytes) is False
 
 
+def test_what_whiskd_fills_in_is_nobodys_to_send() -> None:
+    class Decision(Record, frozen=True):
+        surface: str = ""
+        actor: str = ""
+
+    made = openapi.document([route(body=Decision, status=204)])
+    assert list(made["components"]["schemas"]["Decision"]["properties"]) == ["actor"]
+
+
 def test_answers_are_json_a_stream_a_socket_or_nothing() -> None:
     def answers(**more: Any) -> Any:
         operation = openapi.document([route("GET", **more)])["paths"]["/v1/trees/{treeID}"]["get"]

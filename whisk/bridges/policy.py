@@ -34,7 +34,7 @@ class Policy(Record, frozen=True):
 
 
 class PolicyDraft(Record, frozen=True):
-    """A rule as a person gives it; `surface` is filled in by whiskd."""
+    """A rule as a person gives it."""
 
     wire_name: ClassVar[str] = "AddPolicyRequest"
 

@@ -36,7 +36,7 @@ class Resolution(Record, frozen=True):
     in order, or by question text; for a form the exact content by field), `action` with `reason`, `updatedInput` (allow
     with another input), `content` (a form).
 
-    `actor` is who answers, `ptyId` the terminal they answer from; `surface` is filled in by whiskd.
+    `actor` is who answers, `ptyId` the terminal they answer from.
     """
 
     wire_name: ClassVar[str] = "ResolveAgentPromptRequest"

@@ -20,7 +20,7 @@ from whisk.http.client_gone import ClientGoneError
 from whisk.http.failure import refusal, status_line
 from whisk.http.query import decode_part, decode_query
 from whisk.http.reply import JSON, broken, refuse, reply, respond
-from whisk.http.route import Request, Route
+from whisk.http.route import FILLED_IN, Request, Route
 
 StartResponse = Callable[..., Any]
 WsgiApp = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
@@ -93,9 +93,9 @@ def _answer(api: Api, route: Route, env: dict[str, Any], parts: dict[str, str]) 
     data = read_body(env, route.body_limit)
     body = decode_body(data, env.get("CONTENT_TYPE"), route.body) if route.body is not None else None
     request = Request(env, path, body, query)
-    if isinstance(body, msgspec.Struct) and "surface" in body.__struct_fields__:
+    if isinstance(body, msgspec.Struct) and FILLED_IN in body.__struct_fields__:
         # Which way a decision came in is ours to say, whatever the body claims.
-        request = dataclasses.replace(request, body=msgspec.structs.replace(body, surface=request.surface))
+        request = dataclasses.replace(request, body=msgspec.structs.replace(body, **{FILLED_IN: request.surface}))
     return reply(route.handler(api, request), route.status, env.get("HTTP_ACCEPT", ""))
 
 

@@ -21,7 +21,8 @@ Made from the route table by `task docs:write`; `openapi.json` beside it says th
 Every request but `GET /v1/health` carries `Authorization: Bearer <token>`; the token is the text of `control-token` in
 the state folder. Bodies are JSON. A field or a query value that is **bold** is required. Fields that are unknown are
 ignored, and so is an id in a body that the path names too. Of an answer, a field that would be empty is left out. A
-list in a query is joined by commas, or its name is repeated.
+list in a query is joined by commas, or its name is repeated. A GET that answers a list answers JSON lines to
+`Accept: application/x-ndjson`.
 
 A refusal is `{"error": a sentence, "code": a word that stays, "details": {…}}`. Any operation may answer:
 

@@ -17,8 +17,8 @@ import msgspec
 from whisk import PROTOCOL_VERSION
 from whisk.http.failure import ErrorResponse
 from whisk.http.reply import JSON
-from whisk.http.route import Route
-from whisk.http.schema import Schema, Schemas, description
+from whisk.http.route import FILLED_IN, Route
+from whisk.http.schema import Schema, Schemas, description, wire_name
 from whisk.http.table import all_routes
 
 Document = dict[str, Any]
@@ -65,7 +65,8 @@ _TAGS = {
 _INFO = {
     "title": "whiskd",
     "version": str(PROTOCOL_VERSION),
-    "description": "The local daemon of whisk: agents' terminals, their mail, their questions, and the work they do.",
+    "description": "The daemon of whisk: agents' terminals, their mail, their questions, and the work they do.\n\n"
+    "A GET that answers a list answers JSON lines to `Accept: application/x-ndjson`.",
 }
 _SECURITY = {
     "controlBearer": {
@@ -164,6 +165,8 @@ def _query_parameters(route: Route, schemas: Schemas) -> list[dict[str, Any]]:
 
 def _body(route: Route, schemas: Schemas) -> dict[str, Any]:
     schema = {} if route.body is bytes else schemas.of(route.body)
+    if route.body is not bytes:
+        schemas.components[wire_name(route.body)]["properties"].pop(FILLED_IN, None)
     required = route.body is not bytes and any(need for _, need in schemas.fields(route.body).values())
     return {"required": required, "content": {JSON: {"schema": schema}}}
 

@@ -17,6 +17,9 @@ Body = TypeVar("Body")
 Query = TypeVar("Query")
 T = TypeVar("T")
 
+FILLED_IN = "surface"
+"""The field of a body that whiskd fills in, whatever the client sent: which way the request came in."""
+
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -34,7 +37,7 @@ class Request(Generic[Body, Query]):
 
     @property
     def surface(self) -> Literal["cli", "http"]:
-        """Which way this came in, for the audit trail. A body's field `surface` is filled in with it."""
+        """Which way this came in, for the audit trail."""
         return "cli" if (self.header("User-Agent") or "").startswith("whisk/") else "http"
 
     def wait(self, future: Future[T], timeout: float | None) -> T:

@@ -46,10 +46,11 @@ class Branch(Leaf, frozen=True):
 
 
 class Wanted(Record, frozen=True):
-    """What is wanted."""
+    """What is wanted, by `by_name`, and where it is to `start`."""
 
     types: list[str] = []
     start: str = msgspec.field(default="0", name="from")
+    by_name: str = ""
 
 
 def handler(_api: Any, _request: Any) -> None:
@@ -128,8 +129,9 @@ def test_an_operation_names_its_parameters_as_clients_know_them() -> None:
             "style": "form", "explode": False,
         },
         {"name": "from", "in": "query", "schema": {"type": "string", "default": "0"}},
+        {"name": "byName", "in": "query", "schema": {"type": "string"}},
     ]  # fmt: skip
-    assert operation["description"] == "Does it.\n\nWhat is wanted."
+    assert operation["description"] == "Does it.\n\nWhat is wanted, by `byName`, and where it is to `from`."
     assert operation["tags"] == ["trees"]
     assert operation["security"] == [{"controlBearer": []}]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from msgspec import NODEFAULT
+from msgspec import NODEFAULT, structs
 from msgspec import inspect as types
 
 from whisk.clock import Instant
@@ -116,9 +116,15 @@ class Schemas:
 
 
 def description(thing: Any) -> str:
-    """The docstring that stands at a class or function itself; `""` if there is none, or no thing."""
+    """The docstring that stands at a class or function itself; `""` if there is none, or no thing.
+
+    It calls a record's fields what they are called in Python, and a reader of the schema what they are on the wire.
+    """
     said = vars(thing).get("__doc__") if isinstance(thing, type) else getattr(thing, "__doc__", None)
-    return inspect.cleandoc(said) if said else ""
+    text = inspect.cleandoc(said) if said else ""
+    for field in structs.fields(thing) if isinstance(thing, type) else ():
+        text = text.replace(f"`{field.name}`", f"`{field.encode_name}`")
+    return text
 
 
 def _bounds(info: types.IntType | types.FloatType) -> Schema:

@@ -31,7 +31,7 @@ _PRESET_DEFAULT: dict[Preset, str] = {
 
 
 class AgentProfile(Record, frozen=True):
-    """Wire record. `installed` and `path` say whether the program was found when the list was made."""
+    """`installed` and `path` say whether the program was found when the list was made."""
 
     id: str
     provider: str
@@ -52,7 +52,7 @@ class AgentProfile(Record, frozen=True):
 
 
 class DetectedAgent(Record, frozen=True):
-    """Wire record: a profile whose program is on the PATH, and where."""
+    """A profile whose program is on the PATH, and where."""
 
     profile_id: str
     provider: str

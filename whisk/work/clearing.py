@@ -8,7 +8,7 @@ from whisk.values import Record
 
 
 class Cleared(Record, frozen=True):
-    """Wire record `ClearDaemonResponse`. Forwards are part of the wire; whisk has none."""
+    """Forwards are part of the wire; whisk has none."""
 
     wire_name: ClassVar[str] = "ClearDaemonResponse"
 

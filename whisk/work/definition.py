@@ -58,7 +58,7 @@ class RunEffect(Record, frozen=True):
 class ActionDefinition(Record, frozen=True):
     """One move: from which stages, to which, what it needs and what it does on the way.
 
-    `side_stage` remembers the stage that is left, for a later action to `PREVIOUS_STAGE`.
+    `side_stage` remembers the stage that is left, for a later action to `$previousStage`.
     """
 
     wire_name: ClassVar[str] = "WorkflowActionDefinition"

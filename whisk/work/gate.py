@@ -53,8 +53,6 @@ class OpenGate(Record, frozen=True):
 
 
 class CompleteGate(Record, frozen=True):
-    """Wire record `CompleteGateRequest`."""
-
     wire_name: ClassVar[str] = "CompleteGateRequest"
 
     status: str

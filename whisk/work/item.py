@@ -66,7 +66,7 @@ class WorkItem(Record, frozen=True):
 
 
 class CreateWorkItem(Record, frozen=True):
-    """Wire record `CreateWorkItemRequest`; the stage defaults to the workflow's first."""
+    """The stage defaults to the workflow's first."""
 
     wire_name: ClassVar[str] = "CreateWorkItemRequest"
 

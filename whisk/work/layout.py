@@ -17,7 +17,7 @@ Direction = Literal["horizontal", "vertical"]
 
 
 class LayoutNode(Record, frozen=True):
-    """Wire record `LayoutNode`; a leaf has `pane_id`, a split has `direction` and `children`."""
+    """A leaf has `pane_id`, a split has `direction` and `children`."""
 
     kind: Literal["leaf", "split"]
     pane_id: str | None = None

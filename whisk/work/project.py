@@ -64,7 +64,7 @@ class Project(Record, frozen=True):
 
 
 class CreateProject(Record, frozen=True):
-    """Wire record `CreateProjectRequest`. `workflow_id` names a workflow template; there is one, `default`."""
+    """`workflow_id` names a workflow template; there is one, `default`."""
 
     wire_name: ClassVar[str] = "CreateProjectRequest"
 

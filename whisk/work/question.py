@@ -34,7 +34,7 @@ class Question(Record, frozen=True):
 
 
 class AskQuestion(Record, frozen=True):
-    """Wire record `AskQuestionRequest`; the work item may be left to the run."""
+    """The work item may be left to the run."""
 
     wire_name: ClassVar[str] = "AskQuestionRequest"
 

@@ -36,9 +36,7 @@ class RunEvent(Record, frozen=True):
 
 
 class Run(Record, frozen=True):
-    """Wire record `WorkItemRun`.
-
-    `prompt_snapshot` is the text the agent was, or will be, given. `last_seen_at` is the agent's latest sign of life.
+    """`prompt_snapshot` is the text the agent was, or will be, given. `last_seen_at` is its latest sign of life.
     `exit_code` is that of the terminal, -1 when nobody knows it.
     """
 
@@ -75,7 +73,7 @@ class Run(Record, frozen=True):
 
 
 class StartRun(Record, frozen=True):
-    """Wire record `StartWorkItemRunRequest`. With `launch` false the run waits in the queue."""
+    """With `launch` false the run waits in the queue."""
 
     wire_name: ClassVar[str] = "StartWorkItemRunRequest"
 
@@ -91,7 +89,7 @@ class StartRun(Record, frozen=True):
 
 
 class LaunchRun(Record, frozen=True):
-    """Wire record `LaunchWorkItemRunRequest`; what is left out is what the run was queued with."""
+    """What is left out is what the run was queued with."""
 
     wire_name: ClassVar[str] = "LaunchWorkItemRunRequest"
 

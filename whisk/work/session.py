@@ -38,7 +38,7 @@ class SessionWindow(Record, frozen=True):
 
 
 class Session(Record, frozen=True):
-    """Wire record `Session`. `pty_ids` are all terminals started here that still exist, shown in a pane or not."""
+    """`pty_ids` are all terminals started here that still exist, shown in a pane or not."""
 
     id: str
     name: str
@@ -50,7 +50,7 @@ class Session(Record, frozen=True):
 
 
 class CreateSession(Record, frozen=True):
-    """Wire record `CreateSessionRequest`; the name defaults to the last part of the root directory."""
+    """The name defaults to the last part of the root directory."""
 
     wire_name: ClassVar[str] = "CreateSessionRequest"
 

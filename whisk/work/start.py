@@ -14,7 +14,7 @@ MAX_ARGUMENT = 131_071
 
 
 class AgentBridgeOptions(Record, frozen=True):
-    """Wire record `StartPTYAgentBridgeOptions`: whether the child's hooks may wait for a person's decision."""
+    """Whether the child's hooks may wait for a person's decision."""
 
     wire_name: ClassVar[str] = "StartPTYAgentBridgeOptions"
 
@@ -23,9 +23,7 @@ class AgentBridgeOptions(Record, frozen=True):
 
 
 class StartPtyOptions(Record, frozen=True):
-    """Wire record `StartPTYOptions`.
-
-    With `exec` the command and its arguments are run as they are, never through a shell. Otherwise a shell is
+    """With `exec` the command and its arguments are run as they are, never through a shell. Otherwise a shell is
     started and `command`, when there is one, is typed into it. `agent_profile_id` starts an agent instead, with
     `prompt` and `system_prompt` placed as its profile says.
     """

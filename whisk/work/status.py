@@ -23,7 +23,7 @@ _SEVERITY: dict[StatusKind, Severity] = {"question": "attention", "blocked": "wa
 
 
 class ReportStatus(Record, frozen=True):
-    """Wire record `ReportStatusRequest`. At least a run, a terminal, a session or a work item is named."""
+    """At least a run, a terminal, a session or a work item is named."""
 
     wire_name: ClassVar[str] = "ReportStatusRequest"
 

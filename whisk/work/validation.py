@@ -34,7 +34,7 @@ _LIMITS = {"stages": STAGE_LIMIT, "actions": ACTION_LIMIT, "gates": GATE_LIMIT}
 
 
 class ValidationError(Record, frozen=True):
-    """Wire record; not an exception. `path` is absent where the whole document is meant."""
+    """One fault of a document, not an exception. `path` is absent where the whole document is meant."""
 
     wire_name: ClassVar[str] = "WorkflowValidationError"
 

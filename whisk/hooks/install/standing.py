@@ -26,7 +26,7 @@ STATES: dict[Status, State] = {
 
 
 class AgentHookIntegration(Record, frozen=True):
-    """The wire record. `mend` is the command that puts it right; `diff` what an install would change or has changed.
+    """`mend` is the command that puts it right; `diff` what an install would change or has changed.
 
     `changed` says whether an install or removal wrote anything, or a dry one would; `backup_path` is the file before.
     """

@@ -32,7 +32,7 @@ class StreamQuery(Record, frozen=True):
 
 
 class RuntimeEvent(Record, frozen=True):
-    """Wire record; type `none` with seq 0 means that nothing happened in time."""
+    """Type `none` with seq 0 means that nothing happened in time."""
 
     type: str
     seq: int
@@ -42,7 +42,7 @@ class RuntimeEvent(Record, frozen=True):
 
 
 class NextEvent(Record, frozen=True):
-    """Wire record `NextEventResponse`. After `missed` a client reads everything again."""
+    """After `missed` a client reads everything again."""
 
     wire_name: ClassVar[str] = "NextEventResponse"
 

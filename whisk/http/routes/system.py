@@ -18,7 +18,7 @@ class Health(Record, frozen=True):
 
 
 class Compatibility(Record, frozen=True):
-    """Wire record `CompatibilityResponse`; `api_version` is the old name of the same number."""
+    """`api_version` is the old name of the same number."""
 
     wire_name: ClassVar[str] = "CompatibilityResponse"
 

@@ -58,6 +58,9 @@ def test_an_operation_refuses_as_the_document_says(world: World, route: Route) -
     nothing = ids_of(route, "x_1")
     if route.auth == "control":
         assert world.refused(world.do(route.operation, token=False, **nothing)) == "unauthorized"
+    else:
+        with world.whiskd.client.open(route.method, route.path, headers={"Host": "evil.example"}) as stream:
+            assert stream.head()[0] == 403
     if route.body not in (None, bytes):
         assert world.refused(world.do(route.operation, [1], **nothing)) == "invalid"
     if nothing and not route.token_in_query:

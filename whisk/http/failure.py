@@ -9,7 +9,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-import msgspec
 from structlog import get_logger
 
 from whisk.errors import (
@@ -29,7 +28,7 @@ from whisk.errors import (
     WhiskError,
     WouldDeadlockError,
 )
-from whisk.values import Record, to_builtins
+from whisk.values import Record, encode, to_builtins
 
 _log = get_logger("whisk.http")
 
@@ -96,17 +95,16 @@ def status_line(status: int) -> str:
 
 def shape(message: str, code: str, details: dict[str, Any] | None = None) -> bytes:
     """The bytes of an error. Details that are not JSON values are left out rather than losing the whole answer."""
-    body: dict[str, Any] = {"error": message, "code": code}
-    if details:
-        try:
-            body["details"] = to_builtins(details)
-        except (TypeError, ValueError):
-            _log.error("error details are not JSON", code=code, fields=sorted(details))
+    facts: dict[str, Any] = {}
     try:
-        return msgspec.json.encode(body)
+        facts = to_builtins(details or {})
+    except (TypeError, ValueError):
+        _log.error("error details are not JSON", code=code, fields=sorted(details or ()))
+    try:
+        return encode(ErrorResponse(error=message, code=code, details=facts))
     except UnicodeEncodeError:
         # A lone surrogate of the caller's own text, quoted back to it; the sentence matters more than the quotation.
-        return msgspec.json.encode({"error": message.encode("utf-8", "replace").decode(), "code": code})
+        return encode(ErrorResponse(error=message.encode("utf-8", "replace").decode(), code=code))
 
 
 def problem(status: int, message: str | None = None, **details: Any) -> bytes:

@@ -277,3 +277,11 @@ def test_every_table_that_names_a_project_goes_with_it(desk: Desk) -> None:
 
 def _names_a_project(db: object, table: str) -> bool:
     return any(column.name == "project_id" for column in db.get_columns(table))  # type: ignore[attr-defined]
+
+
+def test_a_project_says_whether_its_agents_start_through_the_login_shell(desk: Desk, project: Project) -> None:
+    item = create_item(desk, project)
+    desk.start(item, launch=True, agent_profile_id="claude")
+    get(desk.work.project(project.id).update.remote(UpdateProject(use_interactive_agent_shell=True)))
+    desk.start(item, launch=True, agent_profile_id="claude")
+    assert [context.login_shell for _, context in desk.launches] == [False, True]

@@ -99,3 +99,14 @@ def test_without_a_run_nobody_else_owns_the_terminal() -> None:
     spec = pty_spec(order(), SESSION, SESSION.panes["pane_1"], "pty_1", LaunchContext(), CALLBACK, ENVIRON, None)
     assert spec.owners == ()
     assert not [name for name in spec.env if name.startswith(("WHISK_AGENT", "WHISK_RUN", "WHISK_ACTOR"))]
+
+
+@pytest.mark.parametrize(
+    ("profile", "login", "through"),
+    [("claude", True, True), ("claude", False, False), ("plain-shell", True, False), ("", True, False)],
+)
+def test_only_agents_are_started_through_the_login_shell(profile: str, login: bool, through: bool) -> None:
+    asked = order(agent_profile_id=profile, prompt="Do $(this)" if profile == "claude" else "")
+    context = LaunchContext(login_shell=login)
+    spec = pty_spec(asked, SESSION, SESSION.panes["pane_1"], "pty_1", context, CALLBACK, ENVIRON, None)
+    assert spec.argv == (("/bin/zsh", "-lc", 'exec "$@"', "zsh") if through else ()) + asked.argv

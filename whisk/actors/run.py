@@ -278,4 +278,5 @@ def _context(project: Project, run: Run, profile: Profile) -> LaunchContext:
         run_id=run.id,
         actor="agent",
         agent_profile_id=profile.id,
+        login_shell=bool(project.preferences.use_interactive_agent_shell),
     )

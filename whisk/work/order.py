@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from whisk.errors import InvalidError, TooLargeError
 from whisk.profiles.launch import launch
-from whisk.profiles.profile import Profile, find
+from whisk.profiles.login_shell import through_login_shell
+from whisk.profiles.profile import PLAIN_SHELL, Profile, find
 from whisk.terminal import keys
 from whisk.terminal.environment import PtyContext, build_environment
 from whisk.terminal.pty import PtySpec, check_size
@@ -118,8 +119,9 @@ def pty_spec(
         bridge_token=bridge.token if bridge is not None else None,
         bridge_provider=bridge.provider if bridge is not None else None,
     )
+    agent = order.profile_id not in (None, PLAIN_SHELL)
     return PtySpec(
-        argv=order.argv,
+        argv=through_login_shell(order.argv, environ) if agent and context.login_shell else order.argv,
         working_dir=pane.working_dir,
         env=build_environment(environ, order.env, told, pane.working_dir, order.given),
         cols=order.cols,

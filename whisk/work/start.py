@@ -41,7 +41,10 @@ class StartPtyOptions(Record, frozen=True):
 
 
 class LaunchContext(Record, frozen=True):
-    """For whom a terminal is started; every field that is set becomes a variable of the child's environment."""
+    """For whom a terminal is started; every text that is set becomes a variable of the child's environment.
+
+    `login_shell`: an agent is started through the person's login shell.
+    """
 
     project_id: str | None = None
     project_root: str | None = None
@@ -49,6 +52,7 @@ class LaunchContext(Record, frozen=True):
     run_id: str | None = None
     actor: str | None = None
     agent_profile_id: str | None = None
+    login_shell: bool = False
 
 
 class BridgeRequest(Record, frozen=True):

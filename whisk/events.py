@@ -17,13 +17,12 @@ EventType = Literal[
     "agent_bridge_approvals.changed",
     "agent_hook_events.changed",
     "policies.changed",
-    "actors.changed",
 ]
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 
 
 class Event(Record, frozen=True):
-    """One announcement. `seq` starts at 1 in each life of the daemon and has no holes."""
+    """One announcement. `seq` has no holes in one life of the daemon, and is higher in each later life."""
 
     type: EventType
     seq: int

@@ -155,12 +155,12 @@ def test_events_are_streamed_from_where_a_reader_was(
     while client.reader.readline().strip():
         pass
     text = b""
-    while text.count(b"\n\n") < 3:
+    while text.count(b"\n\n") < 4:
         size = int(client.reader.readline(), 16)
         text += client.reader.read(size)
         client.reader.readline()
     lines = [line for line in text.decode().splitlines() if line.startswith(("id", "event"))]
-    assert lines == ["id: 2", "event: workitems.changed", "id: 3", "event: workitems.changed"]
+    assert lines == ["id: 1", "id: 2", "event: workitems.changed", "id: 3", "event: workitems.changed"]
     client.close()
     with gevent.Timeout(10):
         while desk.system.describe("events").facts["followers"]:

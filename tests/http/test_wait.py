@@ -143,14 +143,17 @@ def test_a_server_that_stops_ends_the_waits_and_says_so(serve: Make, connect: Ma
 class Feed:
     """An event stream over one queue of futures."""
 
-    def __init__(self, heartbeat: float = 10.0) -> None:
+    def __init__(self, heartbeat: float = 10.0, stall: float = 60.0) -> None:
+        self.stall = stall
         self.pending: Future[Any] = Future()
         self.withdrawn = Event()
         self.heartbeat = heartbeat
         self.route = Route("GET", "/feed", self.feed, "feed", stream=True)
 
     def feed(self, _api: Any, request: Any) -> Any:
-        return sse.stream(request, self.following, self.render, self.withdraw, heartbeat=self.heartbeat)
+        return sse.stream(
+            *(request, self.following, self.render, self.withdraw), heartbeat=self.heartbeat, stall=self.stall
+        )
 
     def following(self) -> Future[Any]:
         self.pending = Future()
@@ -198,6 +201,18 @@ def test_a_quiet_stream_shows_that_it_lives(serve: Make, connect: Make) -> None:
     feed = Feed(heartbeat=0.01)
     client = open_feed(connect(serve([feed.route])))
     assert [next_chunk(client) for _ in range(3)] == [b": whisk\n\n", b": still here\n\n", b": still here\n\n"]
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the kernel has no such limit")
+def test_a_reader_that_takes_nothing_is_given_up_and_costs_nothing_more(serve: Make, connect: Make) -> None:
+    feed = Feed(stall=0.2)
+    server = serve([feed.route])
+    open_feed(connect(server))
+    with gevent.Timeout(20):
+        while server.connections:
+            if not feed.pending.done():
+                feed.pending.set({"seq": 1, "text": "x" * 500_000})
+            gevent.sleep(0.001)
 
 
 def test_a_server_that_stops_ends_its_streams(serve: Make, connect: Make) -> None:

@@ -24,17 +24,26 @@ class Context:
         self.out = out
         self.chosen_url: str | None = None
         self.json_wanted = False
+        self._usual_url = DEFAULT_URL
 
     @cached_property
     def url(self) -> str:
         """`-url`, else $WHISKD_URL, else what the daemon of this state folder wrote down, else the default."""
-        return self.chosen_url or self.env.get("WHISKD_URL") or self._written_url() or DEFAULT_URL
+        return self.chosen_url or self.env.get("WHISKD_URL") or self._written_url() or self._usual_url
 
     @cached_property
     def client(self) -> Client:
         from whisk.cli.client import Client
 
         return Client(self.url, token=self.token())
+
+    def fresh(self) -> Context:
+        """The same invocation, for a daemon that may have come back at another address."""
+        again = Context(self.env, self.out)
+        again.chosen_url, again.json_wanted = self.chosen_url, self.json_wanted
+        # Until it is back, what listens at the usual address is another one.
+        again._usual_url = self.url
+        return again
 
     def read_stdin(self) -> str:
         """All of stdin as text; bytes that are not UTF-8 become U+FFFD, a BOM is dropped."""

@@ -47,6 +47,8 @@ _TABLE: dict[str, tuple[str, str]] = {
     "status blocked": ("status:BLOCKED", "say that the work cannot go on"),
     "status list": ("status:LIST", "list what agents have reported"),
     "status read": ("status:READ", "mark a report read"),
+    "event tail": ("event:TAIL", "follow what changes, as it happens"),
+    "event next": ("event:NEXT", "wait for the next change"),
     "session list": ("session:LIST", "list sessions"),
     "session create": ("session:CREATE", "open a session, with a terminal unless -pty=false"),
     "session show": ("session:SHOW", "show a session's panes and terminals"),

@@ -11,7 +11,7 @@ from structlog import get_logger
 from whisk.actors.bridge import BridgeServices
 from whisk.actors.bridges import BridgesActor, BridgesHandle
 from whisk.actors.commands import CommandsActor, CommandsHandle
-from whisk.actors.events import EventsActor, EventsHandle, Numbering
+from whisk.actors.events import INBOX, EventsActor, EventsHandle, Numbering
 from whisk.actors.future import wait
 from whisk.actors.history import HistoryActor, HistoryBounds, HistoryHandle
 from whisk.actors.journal import JournalActor, JournalHandle
@@ -113,7 +113,11 @@ class Actors:
         )  # fmt: skip
         below = {"parent": "supervisor", "restart": "permanent"}
         self.journal = spawn(JournalActor, store, name="journal", mailbox=20_000, handle=JournalHandle, **below)
-        self.events = spawn(EventsActor, numbering=Numbering(), name="events", handle=EventsHandle, **below)
+        # Behind whatever the last daemon can have announced: nobody announces an event in a microsecond.
+        numbering = Numbering(int(self._clock.now()) // 1000)
+        self.events = spawn(
+            EventsActor, numbering=numbering, name="events", mailbox=INBOX, handle=EventsHandle, **below
+        )
         self.host = spawn(
             PtyHostActor,
             host_paths(paths.state, paths.runtime),

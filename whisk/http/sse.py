@@ -6,10 +6,11 @@ Between two messages it therefore waits with the client in view, and writes a co
 
 from __future__ import annotations
 
+import socket as native
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from whisk.errors import DeadlineError, UnavailableError
+from whisk.errors import BusyError, DeadlineError, UnavailableError
 from whisk.http.client_gone import ClientGoneError
 from whisk.http.reply import Stream
 from whisk.http.route import Request
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HEARTBEAT = 15.0
+STALL = 60.0
 
 
 def message(data: Any, *, event: str | None = None, id: int | str | None = None) -> bytes:
@@ -35,15 +37,19 @@ def stream(
     render: Callable[[T], bytes],
     withdraw: Callable[[Future[T]], object],
     heartbeat: float = HEARTBEAT,
+    hello: bytes = b"",
+    stall: float = STALL,
 ) -> Stream:
-    """Send `render(value)` for the value of each future that `following()` makes, until the client or the server goes.
+    """Send `hello`, then `render(value)` of each future that `following()` makes, until the client or the server goes.
 
-    A future that is still pending then is given to `withdraw`.
+    A future that is still pending then is given to `withdraw`. A reader that takes nothing for `stall` seconds, or
+    whose machine has vanished without a word, is given up by the kernel.
     """
+    _limit_silence(request, stall)
 
     def chunks() -> Iterator[bytes]:
         pending: Future[T] | None = None
-        yield b": whisk\n\n"
+        yield b": whisk\n\n" + hello
         try:
             while True:
                 pending = pending or following()
@@ -54,10 +60,20 @@ def stream(
                     continue
                 pending = None
                 yield render(value)
-        except (ClientGoneError, UnavailableError):
+        except (ClientGoneError, UnavailableError, BusyError):
+            # Who comes back with the id of its last event has missed nothing.
             return
         finally:
             if pending is not None:
                 withdraw(pending)
 
     return Stream(chunks(), "text/event-stream")
+
+
+def _limit_silence(request: Request[Any, Any], seconds: float) -> None:
+    """Keepalive notices a dead peer only while nothing is on its way to it, and something always is."""
+    sock = request.environ.get("whisk.socket")
+    # Not there on macOS, where retransmission gives up after some minutes.
+    option = getattr(native, "TCP_USER_TIMEOUT", None)
+    if sock is not None and option is not None and sock.family != native.AF_UNIX:
+        sock.setsockopt(native.IPPROTO_TCP, option, round(seconds * 1000))

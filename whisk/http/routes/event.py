@@ -9,7 +9,7 @@ import msgspec
 from whisk.actors.events import Batch
 from whisk.actors.future import Future
 from whisk.errors import DeadlineError, InvalidError
-from whisk.events import Event
+from whisk.events import Event, EventType
 from whisk.http import sse
 from whisk.http.api import Api
 from whisk.http.reply import Stream
@@ -21,14 +21,18 @@ _SEQ = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class NextEventQuery(Record, frozen=True):
-    """`timeoutMs=0` waits without limit; `afterSeq=0` begins with the oldest event that is kept."""
+    """`timeoutMs=0` waits without limit; `afterSeq=0` begins with the oldest event kept. `types`: any of them."""
 
     timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=_DAY_MS)] = 30_000
     after_seq: _SEQ = 0
+    types: list[EventType] = []
 
 
 class StreamQuery(Record, frozen=True):
+    """`types`: any of them."""
+
     after_seq: _SEQ | None = None
+    types: list[EventType] = []
 
 
 class RuntimeEvent(Record, frozen=True):
@@ -55,7 +59,7 @@ _NONE = RuntimeEvent(type="none", seq=0)
 
 def next_event(api: Api, request: Request[None, NextEventQuery]) -> NextEvent:
     wanted = request.query
-    waiting = api.events.follow.options(timeout=None).remote(wanted.after_seq, 1)
+    waiting = api.events.follow.options(timeout=None).remote(wanted.after_seq, 1, frozenset(wanted.types))
     try:
         batch = request.wait(waiting, wanted.timeout_ms / 1000 or None)
     except DeadlineError:
@@ -68,10 +72,10 @@ def next_event(api: Api, request: Request[None, NextEventQuery]) -> NextEvent:
 
 def stream_events(api: Api, request: Request[None, StreamQuery]) -> Stream:
     """From now on, or from behind `Last-Event-ID` (or `afterSeq`); an event `missed` stands for those that are lost."""
-    position = _position(api, request)
+    position, types = _position(api, request), frozenset(request.query.types)
 
     def following() -> Future[Batch]:
-        return api.events.follow.options(timeout=None).remote(position)
+        return api.events.follow.options(timeout=None).remote(position, types=types)
 
     def render(batch: Batch) -> bytes:
         nonlocal position
@@ -79,7 +83,9 @@ def stream_events(api: Api, request: Request[None, StreamQuery]) -> Stream:
         lost = sse.message({}, event="missed") if batch.missed else b""
         return lost + b"".join(sse.message(_runtime(each), event=each.type, id=each.seq) for each in batch.events)
 
-    return sse.stream(request, following, render, lambda waiting: waiting.cancel())
+    # A client that is cut off before the first event would otherwise come back "from now on" and miss some.
+    here = f"id: {position}\n\n".encode()
+    return sse.stream(request, following, render, lambda waiting: waiting.cancel(), hello=here)
 
 
 def _position(api: Api, request: Request[None, StreamQuery]) -> int:

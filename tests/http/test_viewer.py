@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -237,7 +238,8 @@ def test_a_viewer_whose_connection_takes_nothing_for_long_is_given_up(
 
 
 def test_a_viewer_that_comes_back_to_an_offset_that_is_gone_is_told_how_much_it_lost(stage: Stage) -> None:
-    pty_id, _ = stage.terminal("printf 'first line\\n'; yes 0123456789abcdef | head -c 1000000; echo done; read x")
+    # More than the disk keeps of it.
+    pty_id, _ = stage.terminal("printf 'first line\\n'; yes 0123456789abcdef | head -c 20000000; echo done; read x")
     stage.desk.expect(pty_id, "done")
     client = stage.view(pty_id, "binary=1&from=6")
     gap = client.frame()
@@ -251,6 +253,27 @@ def test_a_viewer_that_comes_back_to_an_offset_that_is_gone_is_told_how_much_it_
     frame = client.frame()
     assert frame["terminalSnapshot"]["truncated"]
     assert "done" in frame["terminalSnapshot"]["viewportAnsi"]
+
+
+def test_a_viewer_that_returns_after_long_gets_from_the_disk_what_memory_has_no_more(stage: Stage) -> None:
+    pty_id, _ = stage.terminal("read go; seq 1 100000; echo done; read y")
+    get(stage.desk.book.pty(pty_id).write.remote(b"\r"))
+    stage.desk.expect(pty_id, "done")
+    client = stage.view(pty_id, "binary=1&from=2")
+    expected = b"".join(b"%d\r\n" % number for number in range(1, 100_001)) + b"done\r\n"
+    assert client.output(until=b"done\r\n") == expected
+    client.send({"type": "input", "data": "\n"})
+    assert client.output(until=b"\r\n") == b"\r\n"
+
+
+def test_a_viewer_is_told_of_what_the_disk_has_lost(stage: Stage) -> None:
+    pty_id, _ = stage.terminal("seq 1 100000; echo done; read y")
+    stage.desk.expect(pty_id, "done")
+    shutil.rmtree(stage.desk.folder / "ptys" / pty_id)
+    client = stage.view(pty_id, "binary=1&from=2")
+    gap = client.frame()
+    assert (gap["type"], gap["offset"]) == ("gap", 2 + gap["skipped"])
+    assert client.output(until=b"done\r\n").endswith(b"\r\n100000\r\ndone\r\n")
 
 
 def test_an_offset_behind_the_end_is_the_end(stage: Stage) -> None:

@@ -239,7 +239,7 @@ class PtyActor(PtyAgent):
 
     def may_passivate(self) -> bool:
         return (self._record is None or self._record.ended) and not (
-            self._ending or self._kills or self._output.followers
+            self._ending or self._kills or self._output.followers or self._answers.viewers
         )
 
     def _running_input(self) -> PtyInput:

@@ -80,10 +80,12 @@ class Viewer:
         if self._stopping is not None:
             self._stopping.add(self._wake.set)
         try:
-            at = self._send_snapshot() if snapshot else min(start, self._pty.info.remote().get().output_offset)
+            at = end = self._send_snapshot() if snapshot else self._pty.info.remote().get().output_offset
+            if not snapshot:
+                at = min(start, end)
             if not self._read_only:
                 self._pty.join.remote(self._name, at).get()
-            self._follow(at)
+            self._follow(at, end)
         except WhiskError as error:
             # The terminal's actor was stopped, restarted or is overwhelmed.
             self._send_error(error)
@@ -108,12 +110,23 @@ class Viewer:
         self._socket.send(text_frame(frame))
         return snapshot.offset
 
-    def _follow(self, at: int) -> None:
+    def _follow(self, at: int, end: int) -> None:
+        """Output from `at` on. What was printed before `end` comes from the disk where memory has it no more: a viewer
+        that returns after long misses nothing that is kept. Later on it has to keep up.
+        """
         while not self._done():
-            pending = self._pty.follow.options(timeout=HEARTBEAT + _REPLY).remote(at, BATCH_BYTES, HEARTBEAT)
+            if at < end:
+                pending = self._pty.read.remote(at, BATCH_BYTES)
+            else:
+                pending = self._pty.follow.options(timeout=HEARTBEAT + _REPLY).remote(at, BATCH_BYTES, HEARTBEAT)
             if not self._wait(pending):
                 return
-            output = self._batched(pending.get())
+            output = pending.get()
+            if at < end and not output.data:
+                # The disk has it neither; memory knows where it goes on.
+                end = at
+                continue
+            output = self._batched(output)
             if output.skipped:
                 frame = ServerFrame(type="gap", pty_id=self._pty_id, offset=output.offset, skipped=output.skipped)
                 self._socket.send(text_frame(frame))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import msgspec
 import pytest
 from peewee import Database
 
+from tests.mail_desk import Gate, MailDesk
 from tests.work_desk import Desk
 from whisk.actors.future import Future, get
 from whisk.actors.system import ActorSystem
@@ -26,8 +26,10 @@ from whisk.errors import (
 from whisk.storage import artifact as artifact_storage
 from whisk.storage import case as case_storage
 from whisk.storage import item as item_storage
+from whisk.storage import mail_list
 from whisk.storage import run as run_storage
 from whisk.storage import workflow_event as event_storage
+from whisk.storage.mail_list import MailFilter
 from whisk.values import encode
 from whisk.work import run as runs
 from whisk.work.action import Press
@@ -243,20 +245,12 @@ def test_two_different_buttons_at_once_have_one_winner(way: Way) -> None:
 
 
 def test_a_step_whose_answer_comes_too_late_is_not_undone_by_the_next(way: Way) -> None:
-    entered, go = threading.Event(), threading.Event()
-
-    def hold(db: Database) -> None:
-        entered.set()
-        go.wait(10)
-
-    holding = way.desk.journal.write.remote(hold)
-    gevent.get_hub().threadpool.apply(entered.wait, (10,))
+    gate = Gate(way.desk.journal)
     slow = way.desk.work.item(way.id).press.options(timeout=0.02)
     with pytest.raises(DeadlineError):
         get(slow.remote(Press(action="start_planning", actor="ann")), timeout=10)
     blocked = way.ask("report_blocked")
-    go.set()
-    get(holding)
+    gate.open()
     get(blocked)
     moves = [each.stage_id for each in way.case.item.history if each.type == "stage_moved"]
     assert moves == ["planning", "blocked"]
@@ -413,6 +407,30 @@ def test_a_relaunch_that_was_cut_short_is_found_by_its_terminal(way: Way) -> Non
     way.desk.work.start()
     found = get(way.desk.work.run(run.id).show.remote())
     assert (found.status, found.pty_id) == ("running", made.pty_id)
+
+
+def test_feedback_whose_mail_was_not_sent_before_a_kill_is_sent_by_the_next_daemon_once(
+    system: ActorSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = MailDesk(system, tmp_path / "whisk.sqlite3")
+    way = Way(desk, desk.item()).to("ready")
+    run = way.launched("start_execution")
+    way.press("complete_execution", actor="agent", run_id=run.id)
+    # Without a post office the mail cannot be sent, which does not keep the step from being taken.
+    get(desk.system.stop("post-office"))
+    way.press("submit_review_feedback", body="More")
+    monkeypatch.setattr("whisk.actors.work_item.MAIL_SECONDS", 0.02)
+    for life, counted in (("second", "sent"), ("third", "repeated")):
+        desk.crash()
+        desk.open(ActorSystem(life))
+        desk.work.start()
+        with gevent.Timeout(10):
+            while not desk.system.describe("post-office").facts.get(counted):
+                gevent.sleep(0.005)
+        [sent] = desk.store.read(lambda db: mail_list.select(db, MailFilter()))
+        assert (sent.subject, sent.body, sent.run_id) == ("Review feedback", "More", run.id)
+    desk.system.close(timeout=5.0)
+    desk.store.close()
 
 
 # -- the rest -------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import TypeVar
 from peewee import Database
 
 from whisk.actors.actor import Actor
+from whisk.actors.feedback import Feedback
 from whisk.actors.future import Future
 from whisk.actors.run import RunHandle
 from whisk.actors.work_services import WorkServices
@@ -40,6 +41,8 @@ from whisk.work.status import StatusEvent
 
 # An agent that a decision has left nothing to do may still print its last words.
 CLOSE_SECONDS = 2.0
+# At the start of a daemon the post office comes after the work.
+MAIL_SECONDS = 1.0
 
 S = TypeVar("S", Taken, Asked, Judged)
 
@@ -172,6 +175,9 @@ class ItemSteps(Actor):
 
         taken, item = self._services.write(write)
         self._told(taken)
+        if taken.run is not None and taken.artifact is not None and taken.artifact.kind == "feedback":
+            # In its own time: the terminal of an agent may take seconds, and who reviews should not wait for it.
+            self.spawn_greenlet(self._send_on, taken.run, taken.artifact)
         return Pressed(item=item, run=taken.run, artifact=taken.artifact)
 
     def _saved(self, db: Database, step: Callable[[Case], S]) -> S:
@@ -217,6 +223,27 @@ class ItemSteps(Actor):
             self.log.warning("a session was left open", session=session_id, why=error.message)
         finally:
             self._closing.discard(session_id)
+
+    def _send_on(self, run: Run, artifact: Artifact) -> None:
+        try:
+            way = Feedback(self.system, self._services.store).deliver(run, artifact)
+        except WhiskError as error:
+            # It is an artifact of the item in any case; its mail is sent when the item's actor starts the next time.
+            self.log.warning("feedback was not sent on", artifact=artifact.id, why=error.message)
+        else:
+            self.log.info("feedback is on its way", artifact=artifact.id, run=run.id, way=way)
+
+    def _mail_feedback(self) -> None:
+        """Send the mail of the newest feedback, if the daemon was killed between the step and the mail."""
+        case = self._case()
+        artifact = case.artifacts[-1] if case.artifacts else None
+        if artifact is None or artifact.kind != "feedback" or artifact.run_id is None:
+            return
+        run = find_run(case, artifact.run_id)
+        try:
+            Feedback(self.system, self._services.store).mail(run, artifact)
+        except WhiskError as error:
+            self.log.warning("feedback was not sent on", artifact=artifact.id, why=error.message)
 
     def _stamp(self) -> Stamp:
         return Stamp(self.clock.now(), new_id)

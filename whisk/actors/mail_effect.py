@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from whisk.actors.future import get
 from whisk.actors.run import RunHandle
 from whisk.actors.system import ActorSystem
-from whisk.actors.work import Work
 from whisk.errors import BusyError, RefusedError
 from whisk.mail.message import Draft, MailMessage
 from whisk.work.gate import OpenGate
+
+if TYPE_CHECKING:
+    from whisk.actors.work import Work
 
 Effect = Literal["complete", "gate"]
 

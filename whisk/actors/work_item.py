@@ -10,7 +10,7 @@ from peewee import Database
 from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
 from whisk.actors.item_end import end_item
-from whisk.actors.item_steps import ItemSteps, Pressed
+from whisk.actors.item_steps import MAIL_SECONDS, ItemSteps, Pressed
 from whisk.actors.run import RunActor, RunHandle
 from whisk.clock import Instant
 from whisk.errors import NotFoundError, RefusedError
@@ -56,6 +56,8 @@ class WorkItemActor(ItemSteps):
         for run in living:
             self.run(run.id)
         self._close_dismissed(tuple(living))
+        if living:
+            self.timers.start("feedback", MAIL_SECONDS, self._mail_feedback)
 
     def describe(self) -> dict[str, Any]:
         return {

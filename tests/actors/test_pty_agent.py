@@ -9,21 +9,25 @@ import pytest
 
 from tests.captured import load
 from tests.session_desk import SECONDS, SessionDesk, run
+from whisk.actors.actor import Actor
 from whisk.actors.future import get
+from whisk.actors.handle import Handle, Method
 from whisk.actors.pty import PtyHandle
 from whisk.actors.system import ActorSystem
 from whisk.hooks.entry import HookContext, entry_of
 from whisk.storage import hook_event
 from whisk.terminal.agent import AgentStatus
+from whisk.terminal.pty import PtyInfo
+from whisk.work.start import LaunchContext
 
 
 class Watched:
     """A terminal that types what it is told, and what is known of the agent in it."""
 
-    def __init__(self, desk: SessionDesk, script: str) -> None:
+    def __init__(self, desk: SessionDesk, script: str, context: LaunchContext | None = None) -> None:
         self.desk = desk
         self._seen = get(desk.events.last.remote())
-        made = desk.create(run("/bin/bash", "-c", script))
+        made = desk.create(run("/bin/bash", "-c", script), context)
         assert made.pty_id is not None
         self.id = made.pty_id
         self.changes = 0
@@ -163,3 +167,37 @@ def test_the_next_daemon_knows_what_the_last_one_did(desk: SessionDesk) -> None:
     assert desk.book.restore() == 2
     assert hooked.status == since
     assert printed.told == ("unknown", "working", "osc9999")
+
+
+class Run(Actor):
+    """A run that remembers how often its agent was spoken to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._times = 0
+
+    def spoken_to(self) -> None:
+        self._times += 1
+
+    def pty_ended(self, info: PtyInfo) -> None:
+        pass
+
+    def times(self) -> int:
+        return self._times
+
+
+class RunHandle(Handle):
+    times: Method[[], int]
+
+
+def test_a_run_is_told_when_its_idle_agent_is_given_something_to_do(desk: SessionDesk) -> None:
+    its_run = desk.system.spawn(Run, name="run:run_1", handle=RunHandle)
+    terminal = Watched(desk, ECHO, LaunchContext(run_id="run_1"))
+    for name, state in (("UserPromptSubmit", "working"), ("Stop", "idle")):
+        terminal.heard(name)
+        terminal.until(("claude", state, "bridge"))
+    assert get(its_run.times.remote()) == 0
+    for name in ("UserPromptSubmit", "PostToolUse-Bash", "PermissionRequest-Bash"):
+        terminal.heard(name)
+    terminal.until(("claude", "waiting", "bridge"))
+    assert get(its_run.times.remote()) == 1

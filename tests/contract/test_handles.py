@@ -12,8 +12,8 @@ from whisk.actors.actor import Actor
 from whisk.actors.handle import Handle
 from whisk.actors.system import messages_of
 
-PARTIAL = {"PtyOwnerHandle"}
-"""Handles that describe what several kinds of actor have in common."""
+PARTIAL = {"PtyOwnerHandle", "PtyRunHandle"}
+"""Handles that describe a part of what actors offer, for who may not know the whole."""
 
 
 def _load() -> None:

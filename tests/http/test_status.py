@@ -116,6 +116,25 @@ def test_a_second_question_of_a_run_that_waits_is_kept_as_well(call: Call, run: 
     assert len(call("GET", f"/v1/status-events?runId={run['id']}").json) == 2
 
 
+def test_a_run_goes_on_when_its_agent_is_spoken_to_and_no_question_is_open(
+    call: Call, desk: Desk, run: dict[str, Any]
+) -> None:
+    its_actor = desk.work.run(run["id"])
+
+    def state_once_spoken_to() -> str:
+        get(its_actor.spoken_to.remote())
+        return get(its_actor.show.remote()).status
+
+    report(call, "blocked", runId=run["id"])
+    assert state_once_spoken_to() == "running"
+    asked = call("POST", "/v1/questions", {"prompt": "Which?", "runId": run["id"]}).json
+    assert state_once_spoken_to() == "awaiting_input"
+    call("POST", f"/v1/questions/{asked['id']}/answer", {"answer": "That", "actor": "ann"})
+    assert state_once_spoken_to() == "running"
+    report(call, "done", runId=run["id"])
+    assert state_once_spoken_to() == "completed"
+
+
 def test_a_report_without_a_run_is_only_kept(call: Call, item: dict[str, Any], run: dict[str, Any]) -> None:
     told = report(call, "done", ptyId=run["ptyId"]).json
     assert (told["event"]["scope"], told["event"]["sessionId"]) == ("pty", run["sessionId"])

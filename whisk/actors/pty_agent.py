@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whisk.actors.handle import Handle, Method
 from whisk.actors.offload import offload
 from whisk.actors.pty_life import PtyLife, PtyServices
 from whisk.errors import WhiskError
@@ -23,6 +24,12 @@ from whisk.terminal.screen import shown_lines
 _HOOK_SECONDS = 0.05
 LOOK_BYTES = 4096
 _NAMES = tuple(name.encode() for name in NAMES)
+
+
+class PtyRunHandle(Handle):
+    """What the actor of a terminal's run offers."""
+
+    spoken_to: Method[[], None]
 
 
 class PtyAgent(PtyLife):
@@ -60,13 +67,23 @@ class PtyAgent(PtyLife):
             self.spawn_greenlet(self._take_turn)
 
     def _take_turn(self) -> None:
+        before = self._turn
         try:
             self._turn = self._services.store.read(lambda db: last_turn(db, self._id))
             self._weigh_and_tell()
+            if before is not None and before.state == "idle" and self._turn is not None:
+                self._tell_run(self._turn)
         except WhiskError as error:
             self.log.warning("what the hooks tell could not be read", error=error.message)
         finally:
             self._reading = False
+
+    def _tell_run(self, turn: Turn) -> None:
+        """An agent that was idle, and works or asks, has been spoken to."""
+        run_id = self._current().run_id
+        run = self.system.find(f"run:{run_id}", PtyRunHandle) if run_id else None
+        if run is not None and turn.state in ("working", "waiting"):
+            run.spoken_to.tell()
 
     def _run(self, fd: int) -> None:
         super()._run(fd)

@@ -23,6 +23,7 @@ from whisk.matters.audit import AuditEntry, Surface
 from whisk.profiles.profile import PLAIN_SHELL, Profile, choose
 from whisk.storage import audit
 from whisk.storage import item as item_storage
+from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
 from whisk.storage import status as status_storage
 from whisk.storage import terminal as terminal_storage
@@ -156,6 +157,20 @@ class RunActor(Actor):
         self._show(self._services.write(change))
         return self._run
 
+    def spoken_to(self) -> None:
+        """From its terminal: the agent, which was idle, has been given something to do. Whoever had to answer has
+        answered, unless a question is open still.
+        """
+        event_id = new_id("wev")
+
+        def change(db: Database) -> Run:
+            if question_storage.count_open(db, self._id):
+                return run_storage.get(db, self._id)
+            return run_storage.advance(db, self._id, lambda run: steps.resume(run, RUNTIME, self.clock.now()), event_id)
+
+        if self._run.status == "awaiting_input":
+            self._show(self._services.write(change))
+
     def pty_ended(self, info: PtyInfo) -> None:
         """The terminal of the agent has ended."""
         self._advance(lambda run: steps.end_with_terminal(run, info.status, info.exit_code, self.clock.now(), info.id))
@@ -208,6 +223,7 @@ class RunHandle(Handle):
     complete: Method[[str | None, str], Run]
     heartbeat: Method[[], Run]
     report: Method[[StatusEvent], Run]
+    spoken_to: Method[[], None]
     pty_ended: Method[[PtyInfo], None]
 
 

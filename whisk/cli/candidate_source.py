@@ -31,6 +31,7 @@ SOURCES: dict[str, Source] = {
     "prompt": Source("/v1/agent-prompts", about=("message",), query=(("status", "pending"),)),
     "question": Source("/v1/questions", about=("status", "prompt")),
     "gate": Source("/v1/gate-reports", about=("status", "name")),
+    "report": Source("/v1/status-events", about=("kind", "message"), query=(("unreadOnly", "true"),)),
     "mail": Source("/v1/mail", about=("subject",), query=(("limit", "50"),)),
     "policy": Source("/v1/policies", about=("effect", "rule")),
     "agent-profile": Source("/v1/agent-profiles", about=("label",)),

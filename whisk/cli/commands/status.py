@@ -59,7 +59,7 @@ def list_events(context: Context, args: Arguments) -> None:
 
 
 def read(context: Context, args: Arguments) -> None:
-    event = context.client.post(path("status-events", args.need("event"), "read"))
+    event = context.client.post(path("status-events", args.need("report"), "read"))
     context.out.json(event) if args.flag("json") else context.out.fields(event["id"], event["readAt"])
 
 
@@ -138,7 +138,7 @@ READ = Command(
     words="status read",
     usage="""
 Usage:
-  whisk status read [options] <event>
+  whisk status read [options] <report>
 
 Examples:
   whisk status read stat_01

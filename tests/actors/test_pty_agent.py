@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.captured import load
+from tests.mail_desk import until
 from tests.session_desk import SECONDS, SessionDesk, run
 from whisk.actors.actor import Actor
 from whisk.actors.future import get
@@ -54,6 +55,10 @@ class Watched:
             batch = self.desk.events.follow.options(timeout=SECONDS).remote(self._seen).get(timeout=SECONDS)
             self._seen = batch.next
             self.changes += sum(event.type == "pty.changed" for event in batch.events)
+
+    @property
+    def readings(self) -> int:
+        return int(str(self.desk.system.describe(self.pty.name).facts["hookReadings"]))
 
     def type(self, text: str) -> None:
         get(self.pty.write.remote(text.encode() + b"\n"))
@@ -122,7 +127,7 @@ def test_a_state_says_since_when_it_holds(terminal: Watched) -> None:
 def test_a_status_line_tells_while_it_is_on_the_screen(terminal: Watched) -> None:
     terminal.type("Codex: working\\n")
     terminal.until(("codex", "working", "output-tail"))
-    terminal.type("\\033[H\\033[2Jnothing here\\n")
+    terminal.type("\\033[H\\033[2J")
     terminal.until(None)
 
 
@@ -145,6 +150,20 @@ def test_hooks_beat_everything_and_come_from_the_log(terminal: Watched) -> None:
     terminal.until(("claude", "idle", "bridge"))
     terminal.heard("SessionEnd-prompt_input_exit")
     terminal.until(("claude", "done", "bridge"))
+
+
+def test_events_that_tell_nothing_new_are_no_change(terminal: Watched) -> None:
+    terminal.heard("UserPromptSubmit")
+    terminal.until(("claude", "working", "bridge"))
+    first, before = terminal.status, terminal.changes
+    for _ in range(3):
+        readings = terminal.readings
+        terminal.heard("PostToolUse-Bash")
+        until(lambda seen=readings: terminal.readings > seen)  # type: ignore[misc]
+    assert terminal.status == first
+    terminal.heard("Stop")
+    terminal.until(("claude", "idle", "bridge"))
+    assert terminal.changes - before == 1
 
 
 def test_a_terminal_that_has_ended_has_no_agent(desk: SessionDesk) -> None:

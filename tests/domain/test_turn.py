@@ -71,6 +71,12 @@ def test_the_last_event_that_tells_counts_and_says_since_when() -> None:
     assert found == Turn(state="idle", at=NOW.plus(2), provider="claude")
 
 
+def test_idleness_begins_with_the_end_of_the_turn_and_not_with_a_reminder() -> None:
+    reminder = report(62, "Notification", notification="idle_prompt")
+    found = turn(report(0, "Stop"), report(1, "PreToolUse"), report(2, "Stop"), report(3, "SubagentStop"), reminder)
+    assert found == Turn(state="idle", at=NOW.plus(2), provider="claude")
+
+
 def test_compacting_in_the_middle_of_a_turn_is_no_idleness() -> None:
     compact = [report(2, "PreCompact", source="auto"), report(3, "SessionStart", source="compact")]
     assert state(report(1, "PostToolUse"), *compact, report(4, "PostCompact", source="auto")) == "working"

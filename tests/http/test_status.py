@@ -89,6 +89,15 @@ def test_the_execution_that_is_done_moves_the_item_on_with_the_gates_of_that_ste
     assert [each["kind"] for each in call("GET", f"/v1/status-events?{of_item}").json] == ["done"]
 
 
+def test_an_execution_that_was_called_off_is_not_done_and_moves_nothing(call: Call, item: dict[str, Any]) -> None:
+    run = executing(call, item)
+    call("POST", f"/v1/work-item-runs/{run['id']}/cancel", {"actor": "ann"})
+    answer = report(call, "done", runId=run["id"], actor="ann")
+    assert (answer.status, answer.json["error"]) == (400, f"work item run {run['id']} is already cancelled")
+    assert call("GET", "/v1/work-items").json[0]["stageId"] == "execution"
+    assert call("GET", "/v1/status-events").json == []
+
+
 def test_another_run_that_is_done_leaves_the_execution_and_the_item_where_they_are(
     call: Call, item: dict[str, Any]
 ) -> None:

@@ -234,6 +234,8 @@ class PtyActor(PtyAgent):
             "expecting": self._expects,
             "inputWaiting": 0 if self._input is None else self._input.queued,
             "hostLost": self._host_lost,
+            "agent": None if self._agent is None else f"{self._agent.agent} {self._agent.state}",
+            "hookReadings": self._readings,
             "transcriptError": None if output.transcript_error is None else str(output.transcript_error),
         }
 

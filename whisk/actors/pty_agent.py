@@ -41,6 +41,7 @@ class PtyAgent(PtyLife):
         self._turn: Turn | None = None
         self._tail: tuple[str, ...] = ()
         self._reading = False
+        self._readings = 0
         self._drawing = False
 
     def on_start(self) -> None:
@@ -77,6 +78,7 @@ class PtyAgent(PtyLife):
             self.log.warning("what the hooks tell could not be read", error=error.message)
         finally:
             self._reading = False
+            self._readings += 1
 
     def _tell_run(self, turn: Turn) -> None:
         """An agent that was idle, and works or asks, has been spoken to."""
@@ -132,11 +134,11 @@ class PtyAgent(PtyLife):
             argv=record.argv, turn=self._turn, report=titles.report, title=titles.title, tail=self._tail
         )
         found = agent_status(evidence)
-        if found is not None and found.since is None:
+        if found is not None:
             same = before is not None and (before.agent, before.state, before.source) == (
                 found.agent, found.state, found.source
             )  # fmt: skip
-            since = before.since if before is not None and same else self.clock.now()
+            since = before.since if before is not None and same else found.since or self.clock.now()
             found = msgspec.structs.replace(found, since=since)
         self._agent = found
         return found != before

@@ -5,7 +5,7 @@ Silence is never taken for idleness, and what tells nothing leaves what was know
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from whisk.clock import Instant
@@ -88,7 +88,7 @@ def turn_state(report: TurnReport) -> TurnState | None:
     return "working" if state == "waiting" and report.result in _DECIDED else state
 
 
-def turn_of(reports: Iterable[TurnReport], decided_since: Callable[[Instant], Decision | None]) -> Turn | None:
+def turn_of(reports: Iterator[TurnReport], decided_since: Callable[[Instant], Decision | None]) -> Turn | None:
     """The turn of a terminal's agent from its reports, newest first, and the newest decision since one of them.
 
     None: nobody knows. An agent that an agent's tool has started reports from the same terminal; when it ends, the
@@ -107,10 +107,22 @@ def turn_of(reports: Iterable[TurnReport], decided_since: Callable[[Instant], De
             over.add(report.session)
             ended = ended or Turn(state=state, at=report.at, provider=report.provider)
         elif ended is None or report.name in _IN_A_TOOL:
-            return Turn(state=state, at=report.at, provider=report.provider)
+            since = _idle_since(report, reports) if state == "idle" else report.at
+            return Turn(state=state, at=since, provider=report.provider)
         else:
             return ended
     return ended
+
+
+def _idle_since(report: TurnReport, older: Iterator[TurnReport]) -> Instant:
+    """When the turn ended of which `report` is the last that says so: reminders come a minute later."""
+    at = report.at
+    for each in older:
+        state = turn_state(each)
+        if each.session != report.session or state not in ("idle", None):
+            break
+        at = each.at if state == "idle" else at
+    return at
 
 
 def _after(decision: Decision) -> TurnState | Literal["no change"] | None:

@@ -30,12 +30,17 @@ class Running(NamedTuple):
 
 def daemon_command(*options: str) -> list[str]:
     """The command line of whiskd. It is a program of its own to us: nothing of it is imported."""
+    return program_command("whisk.daemon", "whisk.daemon.main", *options)
+
+
+def program_command(package: str, module: str, *options: str) -> list[str]:
+    """The command line that runs `package`, whose `main` is in `module`, with our own Python."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     # -P keeps the current folder, which is anybody's, off the path. Installed code is found all the same; code that
     # is run from a checkout that is not installed needs the checkout named.
     if root in sys.path[1:]:
-        return [sys.executable, "-P", "-m", "whisk.daemon", *options]
-    program = f"import sys; sys.path.insert(1, {root!r}); from whisk.daemon.main import main; sys.exit(main())"
+        return [sys.executable, "-P", "-m", package, *options]
+    program = f"import sys; sys.path.insert(1, {root!r}); from {module} import main; sys.exit(main())"
     return [sys.executable, "-P", "-c", program, *options]
 
 

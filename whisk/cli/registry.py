@@ -22,6 +22,7 @@ _TABLE: dict[str, tuple[str, str]] = {
     "daemon status": ("daemon:STATUS", "say whether whiskd runs, where and which version"),
     "daemon run": ("daemon:RUN", "run whiskd in the foreground"),
     "daemon clear": ("daemon:CLEAR", "end all terminals and delete sessions, work and mail"),
+    "doctor": ("doctor:DOCTOR", "say what is broken, stale or missing, and what mends it"),
     "demo": ("demo:DEMO", "show the main job in a private daemon, then clean up"),
     "mail send": ("mail:SEND", "send a message to addresses or a selector"),
     "mail list": ("mail:LIST", "list messages"),

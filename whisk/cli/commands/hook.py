@@ -72,7 +72,8 @@ def _show(context: Context, args: Arguments, found: dict[str, Any]) -> None:
         return context.out.json(found)
     kept = "on" if found["enabled"] else "off: only that events came is kept, not what agents said"
     context.out.line(f"the hook log is {kept}")
-    context.out.line(f"{found['entries']} entries, {found['sizeBytes']} bytes, in {found['path']}")
+    noun = "entry" if found["entries"] == 1 else "entries"
+    context.out.line(f"{found['entries']} {noun}, {found['sizeBytes']} bytes, in {found['path']}")
     if found["clearAfterSession"]:
         context.out.line("it is emptied when whiskd stops")
     return None

@@ -1,0 +1,1 @@
+"""What `whisk doctor` finds on this machine without asking the daemon: it reads, and changes nothing."""

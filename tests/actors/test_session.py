@@ -433,7 +433,7 @@ def test_a_terminal_at_rest_that_is_replaced_is_in_no_pane_any_more(restless: Se
 
 
 def test_closing_a_session_ends_what_a_terminal_at_rest_had_left_in_the_background(restless: SessionDesk) -> None:
-    made, pty = restless.shell("trap '' HUP; sleep 600 & echo $!")
+    made, pty = restless.shell("setsid sleep 600 & echo $!")
     get(pty.wait_exit.remote(), timeout=SECONDS)
     child = psutil.Process(int(get(pty.read.remote(0, 100)).data))
     until(lambda: not actors_of(restless))

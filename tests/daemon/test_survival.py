@@ -75,6 +75,32 @@ def test_what_a_terminal_says_while_no_daemon_runs_is_not_lost(daemon: Whiskd) -
     assert output(daemon, pty).split() == ["ready", *(str(number) for number in range(1, 5001)), "end"]
 
 
+def test_panes_and_detached_terminals_are_as_they_were_and_what_was_asked_meanwhile_is_answered(daemon: Whiskd) -> None:
+    gate = daemon.home / "gate"
+    os.mkfifo(gate)
+    script = f"stty raw -echo; printf ready; cat {gate}; printf 'ab\\033[6n'; head -c 6 | cat -v; read x"
+    asking = start_terminal(daemon, "sh", "-c", script)
+    session = daemon.get(f"/v1/ptys/{asking}")["sessionId"]
+    split = ("session", "split", session, "-direction", "vertical", "--", "sh", "-c", "echo up; read x; echo got $x")
+    _, detached = daemon.cli(*split, check=0).stdout.split()
+    daemon.cli("session", "pty", "detach", detached, check=0)
+    before = daemon.json("session", "show", session), daemon.get(f"/v1/ptys/{detached}")
+    expect(daemon, asking, "ready")
+    expect(daemon, detached, "up")
+    daemon.kill9()
+    gate.write_text("")
+    daemon.start()
+    session_after, info = daemon.json("session", "show", session), daemon.get(f"/v1/ptys/{detached}")
+    assert session_after == before[0]
+    for name in ("running", "sessionId", "paneId", "originPaneId", "windowId", "originWindowId", "pid"):
+        assert info[name] == before[1][name], name
+    assert info["paneId"] == ""
+    # The cursor stands behind "ready" and what was printed while nobody looked.
+    expect(daemon, asking, r"\^\[\[1;8R")
+    daemon.cli("session", "pty", "write", detached, "-data", "it\n", check=0)
+    expect(daemon, detached, "got it")
+
+
 def test_stop_with_kill_ptys_ends_the_stubborn_in_time(daemon: Whiskd) -> None:
     pty = start_terminal(daemon, sys.executable, "-c", STUBBORN)
     expect(daemon, pty, r"stubborn \d+\D+stubborn \d+")

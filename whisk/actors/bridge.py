@@ -10,6 +10,7 @@ from whisk.actors.actor import Actor, control
 from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
 from whisk.actors.journal import JournalHandle
+from whisk.actors.work_hooks import WorkHooks
 from whisk.bridges.request import BridgeRequest, Closing, State, answered, close, ended, taken, timed_out
 from whisk.bridges.resolution import Resolution, released, resolve, unanswered, undecided
 from whisk.bridges.setting import PromptSettings
@@ -32,7 +33,7 @@ class BridgeServices:
     """What bridges need from the rest of the daemon.
 
     `announce(event, request id)` and `hooked(terminal)` do not block; the latter says that what the hooks and prompts
-    of a terminal tell has changed on disk.
+    of a terminal tell has changed on disk. `work` sees the events of runs first.
     """
 
     store: Store
@@ -40,6 +41,7 @@ class BridgeServices:
     settings: PromptSettings
     announce: Callable[[EventType, str], None]
     hooked: Callable[[str], None] = lambda pty_id: None
+    work: WorkHooks | None = None
 
     def announce_request(self, request: BridgeRequest) -> None:
         self.announce("agent_prompts.changed", request.id)

@@ -6,16 +6,17 @@ from typing import Any
 
 import msgspec
 
-from whisk.actors.actor import Actor
 from whisk.actors.bridge import BridgeActor, BridgeHandle, BridgeServices
 from whisk.actors.future import Future
 from whisk.actors.handle import Handle, Method
 from whisk.actors.hook_log import HookLog
+from whisk.actors.policy_keeper import PolicyKeeper
 from whisk.actors.pty import PtyHandle
+from whisk.actors.work_hooks import WorkAnswer, WorkHooks
 from whisk.bridges.bridge import HOOK_PROTOCOL, Bridge, BridgeCredentials, BridgeOwner, open_bridge
-from whisk.bridges.hook import HookCall, HookOutcome, context_of, is_for_people, result_unheld, speaks
+from whisk.bridges.hook import HookCall, HookOutcome, come_back, context_of, is_for_people, result_unheld, speaks
 from whisk.bridges.ledger import Ledger
-from whisk.bridges.policy import Policy, PolicyDraft, Verdict, find_same, judge, judge_unread, new_policy
+from whisk.bridges.policy import Policy, PolicyDraft, Verdict
 from whisk.bridges.request import BridgeRequest, answered, close, is_about, new_request
 from whisk.bridges.resolution import undecided
 from whisk.clock import Instant
@@ -25,24 +26,20 @@ from whisk.hooks.entry import AgentBridgeEvent, HookContext, Result, entry_of
 from whisk.hooks.event import HookEvent
 from whisk.hooks.provider import find_provider, write_answer
 from whisk.ids import new_id
-from whisk.matters.audit import Surface
 from whisk.storage import bridge as bridge_storage
 from whisk.storage import terminal as terminal_storage
 from whisk.storage.hook_event import HookLogSettings
-from whisk.values import check_text
 
 _RECENT_SECONDS = 3600.0
 
 
-class BridgesActor(Actor):
+class BridgesActor(PolicyKeeper):
     """Named `bridges`; every waiting request is an actor below it. It blocks on nothing but short reads."""
 
     def __init__(self, services: BridgeServices) -> None:
-        super().__init__()
-        self._services = services
+        super().__init__(services)
         self._ledger = Ledger()
         self._bridges: dict[str, Bridge] = {}
-        self._policies: dict[str, Policy] = {}
         self._watched: set[str] = set()
         self._hook_log = HookLog(services)
 
@@ -50,7 +47,7 @@ class BridgesActor(Actor):
         store = self._services.store
         self._hook_log.load()
         since = self.clock.now().plus(-_RECENT_SECONDS)
-        self._policies = {policy.id: policy for policy in store.read(bridge_storage.POLICIES.select)}
+        self._load_policies()
         self._bridges = {bridge.id: bridge for bridge in store.read(bridge_storage.open_bridges)}
         for request in store.read(lambda db: bridge_storage.closed_since(db, since)):
             if request.applied_at is None and request.overruled_at is None:
@@ -101,13 +98,44 @@ class BridgesActor(Actor):
         self._watch(bridge)
         if (known := self._made_before(call)) is not None:
             if is_about(known, call.event):
-                return _come_back(known)
+                return come_back(known)
             # Another call's answer is never this one's, whatever name it comes under.
             call = msgspec.structs.replace(call, relay_id=new_id("relay"))
         context = context_of(call.context, bridge)
         event = call.event
         self._check_protocol(event, context)
         self._observe(event, bridge.id)
+        work, run_id = self._services.work, bridge.owner.run_id
+        if work is not None and work.concerns(event, run_id):
+            told: Future[WorkAnswer | None] = Future()
+            reply: Future[HookOutcome] = Future()
+            self.spawn_greenlet(_ask_work, work, event, run_id, told)
+            self.pipe(told, self._work_told, call, bridge, context, reply)
+            return reply
+        return self._judged(call, bridge, context)
+
+    def _work_told(
+        self,
+        told: Future[WorkAnswer | None],
+        call: HookCall,
+        bridge: Bridge,
+        context: HookContext,
+        reply: Future[HookOutcome],
+    ) -> None:
+        """The work has had its look at an event; what it says nothing about is an event like any other."""
+        answer = told.get()
+        if answer is not None:
+            self._hook_log.add(entry_of(call.event, context, answer.result, self.clock.now()))
+            reply.set(HookOutcome(result=answer.result, output=answer.output))
+            return
+        outcome = self._judged(call, bridge, context)
+        if isinstance(outcome, Future):
+            outcome.copy_to(reply)
+        else:
+            reply.set(outcome)
+
+    def _judged(self, call: HookCall, bridge: Bridge, context: HookContext) -> HookOutcome | Future[HookOutcome]:
+        event = call.event
         ask = find_provider(event.provider).ask_of(event)
         verdict = self._judge(event, bridge)
         if event.payload.fault is not None and not (verdict is not None and isinstance(ask, ApprovalAsk)):
@@ -139,37 +167,6 @@ class BridgesActor(Actor):
         self._ledger.put(request)
         self._services.hooked(request.pty_id)
 
-    # -- policies ----------------------------------------------------------------------------------------------------
-
-    def add_policy(self, draft: PolicyDraft) -> Future[Policy]:
-        """Holds from the reply on. Raises `InvalidError` for what is no rule.
-
-        The same rule given again is the one there is; `ConflictError` when only its reason differs.
-        """
-        policy = new_policy(draft, self.clock.now())
-        reply: Future[Policy] = Future()
-        if (same := find_same(self._policies.values(), policy)) is not None:
-            reply.set(same)
-            return reply
-        write = self._services.journal.write.remote(lambda db: bridge_storage.insert_policy(db, policy, draft.surface))
-        self.pipe(write, self._policy_written, policy, False, reply)
-        return reply
-
-    def remove_policy(self, policy_id: str, who: str = "", surface: Surface = "") -> Future[Policy]:
-        """Raises `NotFoundError`."""
-        check_text(who, "actor", limit=256)
-        now = self.clock.now()
-        reply: Future[Policy] = Future()
-        write = self._services.journal.write.remote(
-            lambda db: bridge_storage.delete_policy(db, policy_id, now, who, surface)
-        )
-        self.pipe(write, self._policy_written, None, True, reply)
-        return reply
-
-    def policies(self) -> list[Policy]:
-        """Oldest first."""
-        return sorted(self._policies.values(), key=lambda policy: (policy.created_at, policy.id))
-
     def describe(self) -> dict[str, object]:
         return {
             "bridges": len(self._bridges),
@@ -197,18 +194,6 @@ class BridgesActor(Actor):
         self._bridges[bridge.id] = bridge
         reply.set(credentials)
 
-    def _policy_written(self, done: Future[Any], policy: Policy | None, removed: bool, reply: Future[Policy]) -> None:
-        if (error := done.error()) is not None:
-            reply.set_error(error)
-            return
-        changed: Policy = policy if policy is not None else done.get()
-        if removed:
-            self._policies.pop(changed.id, None)
-        else:
-            self._policies[changed.id] = changed
-        self._services.announce("policies.changed", changed.id)
-        reply.set(changed)
-
     def _made_before(self, call: HookCall) -> BridgeRequest | None:
         """The request of a hook whose connection broke."""
         known = self._ledger.waiting_for(call.bridge_id, call.relay_id)
@@ -217,14 +202,6 @@ class BridgesActor(Actor):
                 lambda db: bridge_storage.find_by_relay(db, call.bridge_id, call.relay_id)
             )
         return known
-
-    def _judge(self, event: HookEvent, bridge: Bridge) -> Verdict | None:
-        tool, project = event.tool, bridge.owner.project_id
-        if tool is None:
-            return None
-        if event.payload.fault is not None:
-            return judge_unread(self._policies.values(), event.provider, project, tool.name)
-        return judge(self._policies.values(), event.provider, project, tool.name, tool.input, event.cwd)
 
     def _decide(
         self, call: HookCall, bridge: Bridge, context: HookContext, ask: Ask, verdict: Verdict
@@ -370,11 +347,13 @@ def _unstored(request: BridgeRequest) -> str:
     return write_answer(answer).decode() if answer is not None else ""
 
 
-def _come_back(known: BridgeRequest) -> HookOutcome:
-    """What a hook is told that comes back: to wait on, or what was decided meanwhile."""
-    if known.closing is not None:
-        return HookOutcome(result="reattached", output=known.closing.output)
-    return HookOutcome(result="reattached", request_id=known.id, expires_at=known.expires_at)
+def _ask_work(work: WorkHooks, event: HookEvent, run_id: str, told: Future[WorkAnswer | None]) -> None:
+    answer = None
+    try:
+        answer = work.take(event, run_id)
+    finally:
+        # A hook waits for this, whatever went wrong.
+        told.set(answer)
 
 
 class BridgesHandle(Handle):

@@ -6,6 +6,7 @@ import msgspec
 
 from whisk.bridges.bridge import Bridge
 from whisk.bridges.policy import OWN_TOOLS, Verdict
+from whisk.bridges.request import BridgeRequest
 from whisk.clock import Instant
 from whisk.hooks.answer import ApprovalAsk, Ask, QuestionAsk
 from whisk.hooks.entry import HookContext, Result
@@ -70,3 +71,10 @@ def is_for_people(ask: Ask, verdict: Verdict | None) -> bool:
     if ask.tool.startswith(OWN_TOOLS):
         return False
     return ask.event != "PreToolUse" or verdict is not None
+
+
+def come_back(known: BridgeRequest) -> HookOutcome:
+    """What a hook is told that comes back: to wait on, or what was decided meanwhile."""
+    if known.closing is not None:
+        return HookOutcome(result="reattached", output=known.closing.output)
+    return HookOutcome(result="reattached", request_id=known.id, expires_at=known.expires_at)

@@ -30,6 +30,7 @@ from whisk.actors.setup import Setup
 from whisk.actors.supervisor import SupervisorActor, SupervisorHandle
 from whisk.actors.system import ActorSystem
 from whisk.actors.work import Work
+from whisk.actors.work_hooks import WorkHooks
 from whisk.actors.work_services import WorkServices
 from whisk.actors.worktrees import Worktrees
 from whisk.clock import Clock
@@ -138,7 +139,9 @@ class Actors:
         )
         self.library = Library(store, self.journal, self._index, librarian)
         self.commands = spawn(CommandsActor, name="commands", handle=CommandsHandle, **below)
-        bridge_services = BridgeServices(store, self.journal, settings.prompts, self._announce, self._hooked)
+        bridge_services = BridgeServices(
+            store, self.journal, settings.prompts, self._announce, self._hooked, WorkHooks(store, lambda: self.work)
+        )
         self.bridges = spawn(BridgesActor, bridge_services, name="bridges", handle=BridgesHandle, **below)
 
     def _make_ways(self) -> None:

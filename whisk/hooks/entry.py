@@ -18,6 +18,7 @@ EntryKind = Literal["approval", "question", "notification", "tool_result", "sess
 Result = Literal[
     "logged", "prompt_created", "approval_created", "allowed_by_rule", "denied_by_rule", "passed", "released_before",
     "decided_by_caller", "reattached", "unreadable", "too_large", "hook_protocol_mismatch",
+    "draft_plan_submitted", "plan_submission_required", "execution_completed",
 ]  # fmt: skip
 
 _KINDS: dict[HookKind, EntryKind] = {

@@ -30,6 +30,12 @@ def test_status_and_identity_are_told(terminals: Terminals) -> None:
     seen(ask(terminals, "\\033[c"), r"\^\[\[\?1;2c")
 
 
+def test_a_script_that_looks_for_the_answer_only_later_finds_it(terminals: Terminals) -> None:
+    """The habit of shell scripts: ask in line mode, then read up to the R, which is when the mode changes."""
+    script = "printf 'ab\\033[6n'; sleep 0.2; IFS= read -rsd R place; printf 'it is <%q>' \"$place\"; read x"
+    seen(terminals.launch("/bin/bash", "-c", script), r"it is <\S*1\\?;3\S*>")
+
+
 def test_a_program_that_goes_on_drawing_behind_its_question_is_told_where_it_asked(terminals: Terminals) -> None:
     pty = terminals.sh(f"{RAW}printf 'ab\\033[6n'; printf 'cdef\\033[6n'; printf '\\r\\n'{SHOW}")
     seen(pty, r"\^\[\[1;3R\^\[\[1;7R")

@@ -343,6 +343,7 @@ def test_a_hundred_megabytes_arrive_or_are_told_to_be_missing(stage: Stage) -> N
         assert message is not None
         if isinstance(message, bytes):
             assert int.from_bytes(message[1:9], "big") == at
+            assert len(message) - 9 <= viewer.BATCH_BYTES
             # Each byte is where it belongs: the sixteen of a line repeat without end.
             assert at < 2 or message[9:13] == (line * 2)[(at - 2) % 16 :][: min(4, len(message) - 9)]
             at += len(message) - 9

@@ -19,7 +19,7 @@ class QueryWatch:
 
     def feed(self, data: bytes) -> bool:
         """Whether a question may have ended in `data`."""
-        if _QUESTION.search(data):
+        if b"\x1b" in data and _QUESTION.search(data):
             found = True
         else:
             edge = _QUESTION.search(self._tail + data[: _LONGEST - 1])

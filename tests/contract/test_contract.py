@@ -44,9 +44,6 @@ PENDING: set[str] = {
     "listSkills: missing",
     "rescanSkills: missing",
     # links and ready work
-    "addWorkItemLink: missing",
-    "listWorkItemLinks: missing",
-    "readyWork: missing",
     # worktrees
 }
 """What is not there yet."""

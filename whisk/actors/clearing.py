@@ -20,6 +20,7 @@ from whisk.storage import mail as mail_storage
 from whisk.storage.artifact import ARTIFACTS
 from whisk.storage.definition import DEFINITIONS
 from whisk.storage.gate import GATES
+from whisk.storage.item_link import LINKS
 from whisk.storage.project import PROJECTS
 from whisk.storage.question import QUESTIONS
 from whisk.storage.run import RUNS
@@ -89,7 +90,7 @@ def _delete(db: Database, entry: AuditEntry) -> tuple[int, int]:
     audit.record(db, entry)
     for rows in (SessionRow, TerminalRow):
         rows.delete().execute(db)
-    for documents in (GATES, QUESTIONS, RUNS, DEFINITIONS, ARTIFACTS, WORKFLOW_EVENTS):
+    for documents in (GATES, QUESTIONS, RUNS, DEFINITIONS, ARTIFACTS, WORKFLOW_EVENTS, LINKS):
         documents.clear(db)
     mail_storage.clear(db)
     return PROJECTS.clear(db), item_storage.clear(db)

@@ -16,9 +16,11 @@ from whisk.errors import NotFoundError
 from whisk.ids import new_id
 from whisk.storage import definition as definition_storage
 from whisk.storage import item as item_storage
+from whisk.storage import item_link as link_storage
 from whisk.storage import run as run_storage
 from whisk.storage.project import PROJECTS
 from whisk.work.item import CreateWorkItem, WorkItem, new_item
+from whisk.work.item_link import AddItemLink, ItemLink
 from whisk.work.project import Project, take_number
 from whisk.work.project_change import (
     AttachToProject,
@@ -121,6 +123,18 @@ class ProjectActor(Actor):
         self._services.changed(item.id)
         return item
 
+    def add_link(self, request: AddItemLink) -> ItemLink:
+        """Link two of this project's items. Raises refusals: of different projects, a link there is, a circle."""
+        link_id, now = new_id("link"), self.clock.now()
+        link = self._services.write(lambda db: link_storage.add(db, self._id, request, link_id, now))
+        self._services.changed(link.id)
+        return link
+
+    def delete_link(self, link_id: str) -> ItemLink:
+        link = self._services.write(lambda db: link_storage.delete(db, link_id))
+        self._services.changed(link_id)
+        return link
+
     def _change(
         self, change: Callable[[Project], Project], check: Callable[[Database], object] = lambda db: None
     ) -> Project:
@@ -148,6 +162,8 @@ class ProjectHandle(Handle):
     delete: Method[[DeleteProject], Project]
     item: Method[[str], WorkItemHandle]
     create_item: Method[[CreateWorkItem], WorkItem]
+    add_link: Method[[AddItemLink], ItemLink]
+    delete_link: Method[[str], ItemLink]
 
 
 def _load(db: Database, project_id: str) -> tuple[Project, list[str]]:

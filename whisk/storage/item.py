@@ -6,6 +6,7 @@ transaction, while everything else is written by the item.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from peewee import BigIntegerField, Database, IntegerField, Model, TextField
@@ -39,7 +40,17 @@ def _create(db: Database) -> None:
     db.execute_sql("CREATE UNIQUE INDEX work_item_number ON work_item (project_id, number)")
 
 
-MIGRATIONS: list[Migration] = [Migration("work_item.create", _create)]
+def _index_states(db: Database) -> None:
+    # Holds all of `states`: documents are long, and a list of ten thousand items would read every one of them.
+    db.execute_sql("CREATE INDEX work_item_state ON work_item (project_id, number, stage_id, run_state, id)")
+
+
+MIGRATIONS: list[Migration] = [
+    Migration("work_item.create", _create),
+    Migration("work_item.index_states", _index_states),
+]
+# Parameters of one statement; databases differ in how many they take.
+_AT_ONCE = 500
 
 
 def insert(db: Database, item: WorkItem) -> None:
@@ -70,6 +81,28 @@ def get(db: Database, item_id: str) -> WorkItem:
 def select(db: Database, project_id: str | None = None) -> list[WorkItem]:
     """By project and number; all of them, or those of one project."""
     return _select(db) if project_id is None else _select(db, ItemRow.project_id == project_id)
+
+
+def select_ids(db: Database, ids: Iterable[str]) -> list[WorkItem]:
+    """Those of these ids that there are, in no order."""
+    found: list[WorkItem] = []
+    wanted = list(ids)
+    for start in range(0, len(wanted), _AT_ONCE):
+        found += _select(db, ItemRow.id.in_(wanted[start : start + _AT_ONCE]))
+    return found
+
+
+def states(db: Database, project_id: str) -> list[tuple[str, int, str, str]]:
+    """Id, number, stage and run state of every item of a project, by number; nothing is decoded for it."""
+    rows = ItemRow.select(ItemRow.id, ItemRow.number, ItemRow.stage_id, ItemRow.run_state)
+    return list(rows.where(ItemRow.project_id == project_id).order_by(ItemRow.number).tuples().execute(db))
+
+
+def project_of(db: Database, item_id: str) -> str:
+    """The id of the item's project. Raises `NotFoundError`."""
+    for (project_id,) in ItemRow.select(ItemRow.project_id).where(ItemRow.id == item_id).tuples().execute(db):
+        return str(project_id)
+    raise _unknown(item_id)
 
 
 def clear(db: Database) -> int:

@@ -35,6 +35,7 @@ _NOUNS: tuple[str, ...] = (
     "status",
     *("artifact", "workflow_event"),
     "search",
+    "item_link",
 )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from whisk.cli.argument import Arguments
+from whisk.cli.client import path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.person import actor
@@ -39,6 +42,34 @@ def create(context: Context, args: Arguments) -> None:
     }
     made = context.client.post("/v1/work-items", body)
     context.out.json(made) if args.flag("json") else context.out.fields(made["id"], f"#{made['number']}")
+
+
+def show(context: Context, args: Arguments) -> None:
+    item = context.client.get(path("work-items", args.need("work-item")))
+    if args.flag("json"):
+        return context.out.json(item)
+    out = context.out
+    out.line(f"{item['id']}  #{item['number']} {item['title']}")
+    out.line(f"project   {item['projectId']}")
+    out.line(f"stage     {item['stageId']}  ({item['workflowId']}@{item['workflowVersion']})")
+    out.line(f"runs      {item['runState']}")
+    if bound := item.get("worktree"):
+        out.line(f"worktree  {bound['worktreePath']}  (branch {bound['branch']})")
+    for each in item["attachments"]:
+        what = each.get("path") or each.get("url") or each.get("target") or each.get("note", "")
+        out.line(f"attached  {each['kind']} {what}")
+    if item["bodyMarkdown"].strip():
+        out.line()
+        out.line(item["bodyMarkdown"].rstrip())
+    out.line()
+    rows = [(each["at"], each["type"], each.get("actor"), _told(each)) for each in item["history"]]
+    return out.table(["AT", "WHAT", "WHO", ""], rows)
+
+
+def _told(event: dict[str, Any]) -> str | None:
+    """What an entry of the history is about."""
+    names = ("message", "stageId", "worktreePath", "attachmentId")
+    return next((event[name] for name in names if event.get(name)), None)
 
 
 def _body(context: Context, args: Arguments) -> str:
@@ -81,4 +112,16 @@ Examples:
   whisk work-item create -project proj_01 -title "Fix the login" -body - < notes.md
 """,
     run=create,
+)
+
+SHOW = Command(
+    words="work-item show",
+    usage="""
+Usage:
+  whisk work-item show [options] <work-item>
+
+Examples:
+  whisk work-item show item_01
+""",
+    run=show,
 )

@@ -33,6 +33,10 @@ class Watched:
         self.id = made.pty_id
         self.changes = 0
 
+    def again(self) -> None:
+        """The daemon is another one, with events of its own."""
+        self._seen = 0
+
     @property
     def pty(self) -> PtyHandle:
         return self.desk.book.pty(self.id)
@@ -92,14 +96,14 @@ def test_a_plain_program_is_no_agent(desk: SessionDesk, terminal: Watched) -> No
 
 
 def test_a_title_tells_until_the_programs_own_word_does(terminal: Watched) -> None:
-    terminal.type("\\033]0;\u2733 Fix the cart\\007")
-    terminal.until(("claude", "idle", "osc-title"))
+    terminal.type("\\033]0;\u25c7  Ready (shop)\\007")
+    terminal.until(("gemini", "idle", "osc-title"))
     terminal.type('\\033]9999;{"state":"waiting","prompt":"Which table?"}\\007')
     terminal.until(("unknown", "waiting", "osc9999"))
     assert terminal.status is not None
-    assert (terminal.status.prompt, terminal.status.title) == ("Which table?", "\u2733 Fix the cart")
+    assert (terminal.status.prompt, terminal.status.title) == ("Which table?", "\u25c7 Ready (shop)")
     terminal.type("\\033]9999;\\033\\\\\\\\")
-    terminal.until(("claude", "idle", "osc-title"))
+    terminal.until(("gemini", "idle", "osc-title"))
 
 
 def test_each_change_is_announced_once(terminal: Watched) -> None:
@@ -110,6 +114,18 @@ def test_each_change_is_announced_once(terminal: Watched) -> None:
         terminal.type("\\033]9999;working\\007 still at it\\n")
     terminal.type("\\033]9999;idle\\007")
     terminal.until(("unknown", "idle", "osc9999"))
+    assert terminal.changes - before == 1
+
+
+def test_a_spinner_that_turns_in_the_title_is_no_change(terminal: Watched) -> None:
+    terminal.type("\\033]0;\u280b codex\\007")
+    terminal.until(("codex", "working", "osc-title"))
+    before = terminal.changes
+    for mark in "\u2819\u2839\u2838\u283c\u2834":
+        terminal.type(f"\\033]0;{mark} codex\\007")
+        terminal.follow(lambda mark=mark: get(terminal.pty.info.remote()).title == f"{mark} codex")  # type: ignore[misc]
+    terminal.type("\\033]0;codex\\007")
+    terminal.until(("codex", "unknown", "process"))
     assert terminal.changes - before == 1
 
 
@@ -129,6 +145,18 @@ def test_a_status_line_tells_while_it_is_on_the_screen(terminal: Watched) -> Non
     terminal.until(("codex", "working", "output-tail"))
     terminal.type("\\033[H\\033[2J")
     terminal.until(None)
+
+
+def test_what_the_screen_showed_before_better_was_known_is_forgotten(terminal: Watched) -> None:
+    terminal.type("Codex: idle\\n")
+    terminal.until(("codex", "idle", "output-tail"))
+    terminal.type("\\033]9999;working\\007")
+    terminal.until(("unknown", "working", "osc9999"))
+    # It is taken back, the screen is another one, and nobody has looked at it yet.
+    before = terminal.changes
+    terminal.type("\\033[H\\033[2J\\033]9999;\\007")
+    terminal.until(None)
+    assert terminal.changes - before == 1
 
 
 def test_a_dialog_that_is_only_printed_is_not_waited_for(desk: SessionDesk, terminal: Watched) -> None:
@@ -181,11 +209,16 @@ def test_the_next_daemon_knows_what_the_last_one_did(desk: SessionDesk) -> None:
     since = hooked.status
     printed.type("\\033]9999;working\\007")
     printed.until(("unknown", "working", "osc9999"))
+    shown = Watched(desk, ECHO)
+    shown.type("Codex: idle\\n")
+    shown.until(("codex", "idle", "output-tail"))
     desk.crash()
     desk.open(ActorSystem("next"))
-    assert desk.book.restore() == 2
+    shown.again()
+    assert desk.book.restore() == 3
     assert hooked.status == since
     assert printed.told == ("unknown", "working", "osc9999")
+    shown.until(("codex", "idle", "output-tail"))
 
 
 class Run(Actor):

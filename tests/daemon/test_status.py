@@ -79,7 +79,7 @@ def test_a_terminal_shows_what_its_agent_does_as_its_hooks_tell_also_after_a_res
     [prompt] = agent.prompts(1)
     assert wait_until(lambda: is_shown("waiting"), 20)
     shown = daemon.get(f"/v1/ptys/{agent.pty}")["agentStatus"]
-    assert shown["prompt"] == f"Bash: {prompt['message']}"
+    assert shown["prompt"] == prompt["message"]
     assert (shown["confidence"], shown["advisory"], shown["label"]) == ("explicit", False, "Claude Code")
     daemon.post(f"/v1/agent-prompts/{prompt['id']}/resolve", {"answer": "allow", "actor": "ann"})
     assert wait_until(lambda: is_shown("working"), 20)

@@ -10,7 +10,7 @@ from whisk.terminal.agent import AgentStatus, Sighting, agent_named, agent_of, t
 from whisk.terminal.agent_report import read_report
 from whisk.terminal.agent_status import Evidence, agent_status, needs_screen
 from whisk.terminal.agent_tail import read_tail
-from whisk.terminal.agent_title import read_title
+from whisk.terminal.agent_title import read_title, still
 
 NOW = Instant(1_800_000_000_000_000_000)
 
@@ -28,8 +28,8 @@ def told(**evidence: object) -> tuple[str, str, str] | None:
 @pytest.mark.parametrize(
     ("title", "agent", "state"),
     [
-        ("✳ Claude Code", "claude", "idle"),
-        ("✳ Fix the cart", "claude", "idle"),
+        ("✳ Claude Code", "claude", "unknown"),
+        ("✳ Fix the cart", "claude", "unknown"),
         ("⠂ Claude Code", "claude", "working"),
         ("◇  Ready (shop)", "gemini", "idle"),
         ("✦  Working… (shop)", "gemini", "working"),
@@ -45,10 +45,11 @@ def told(**evidence: object) -> tuple[str, str, str] | None:
         ("codex edits CLAUDE.md for claude: idle", "codex", "idle"),
         ("claude", "claude", "unknown"),
         (". claude: cart", "claude", "working"),
-        ("* claude: cart", "claude", "idle"),
-        ("✳ working on the waiting room", "claude", "idle"),
+        ("✳ working on the waiting room", "claude", "unknown"),
+        ("[ ! ] Action Required | Fix the cart | shop", "codex", "waiting"),
+        ("[ . ] Action Required | Fix the cart | shop", "codex", "waiting"),
         ("⠐ claude: is the permission check done?", "claude", "working"),
-        ("\x1b[31m✳\x1b[0m\tClaude", "claude", "idle"),
+        ("\x1b[31m✳\x1b[0m\tClaude", "claude", "unknown"),
     ],
 )
 def test_what_a_title_tells(title: str, agent: str, state: str) -> None:
@@ -83,10 +84,20 @@ def test_a_title_of_no_agent_tells_nothing(title: str) -> None:
 
 
 def test_a_title_without_a_name_is_read_for_the_agent_that_runs_there() -> None:
-    spinner = read_title("⠐ Fix the tests that are done", "claude")
-    assert spinner == Sighting(state="working", agent="claude")
-    assert read_title("⠋ shop", "codex") == Sighting(state="working", agent="codex")
-    assert read_title("shop", "codex") == Sighting(state="unknown", agent="codex")
+    assert read_title("⠐ Fix the tests that are done", "claude") == Sighting(state="working", agent="claude")
+    assert read_title("⠋ waiting for approval | shop", "codex") == Sighting(state="working", agent="codex")
+    assert read_title("~/src: working", "aider") == Sighting(state="working", agent="aider")
+
+
+@pytest.mark.parametrize("title", ["shop", "Is it done? | shop", "make claude ready | shop", "waiting room | shop"])
+def test_the_words_of_a_prompt_in_a_title_say_nothing_of_an_agent_that_has_signs(title: str) -> None:
+    assert read_title(title, "codex") == Sighting(state="unknown", agent="codex")
+
+
+def test_what_moves_in_a_title_is_no_news() -> None:
+    assert {still(f"{mark} Fix the cart | shop") for mark in ("⠋", "⠙", "⠂", "")} == {"Fix the cart | shop"}
+    assert still("[ ! ] Action Required | x") == still("[ . ] Action Required | x") == "Action Required | x"
+    assert still("✳ Claude Code") == "✳ Claude Code"
 
 
 WORKING_CLAUDE = [
@@ -98,6 +109,25 @@ WORKING_CLAUDE = [
     "│ >                                        │",
     "╰──────────────────────────────────────────╯",
     "  ? for shortcuts",
+]
+# As Claude Code 2.1.197 and Codex 0.171.0 really show them.
+RULE = "─" * 100
+CLAUDE_WORKS = [
+    *("● Bash(sleep 4; touch wanted.txt)", "  ⎿ \xa0Running…", "✶ Roosting… (0s · ↓ 17 tokens)", RULE, "❯", RULE),
+    "  esc to interrupt · ← for agents                                                 ● high · /effort",
+]
+CLAUDE_IDLE = [
+    *("● TURN-DONE", "✻ Cogitated for 4s", RULE, "❯", RULE),
+    "  ? for shortcuts · ← for agents                                                  ● high · /effort",
+]
+CLAUDE_ASKS = [
+    *(RULE, " Bash command", "   sleep 4; touch wanted.txt", " Do you want to proceed?", " ❯ 1. Yes", "   3. No"),
+    " Esc to cancel · Tab to amend · ctrl+e to explain",
+]
+CODEX_FOOT = [
+    "› Ask Codex to do anything",
+    "  GPT-5.5 default · ~/project · GO-AHEAD",
+    "  ← for agents · ? for shortcuts",
 ]
 DIALOG = [
     "╭──────────────────────────────────────────╮",
@@ -114,7 +144,9 @@ DIALOG = [
     ("lines", "known", "state"),
     [
         (WORKING_CLAUDE, "claude", "working"),
-        (["• Working (3s • esc to interrupt)", "› Ask Codex"], "codex", "working"),
+        (CLAUDE_WORKS, "claude", "working"),
+        (CLAUDE_IDLE, "claude", "idle"),
+        (["• Working (0s • esc to interrupt)", *CODEX_FOOT], "codex", "working"),
         (["⠏ Thinking... (esc to cancel, 5s)", "> "], "gemini", "working"),
         (["Codex: working..."], "unknown", "working"),
         (["[aider] done."], "unknown", "done"),
@@ -133,6 +165,10 @@ def test_a_status_line_at_the_bottom_of_the_screen_tells(lines: list[str], known
     ("lines", "known"),
     [
         (DIALOG, "claude"),
+        (CLAUDE_ASKS, "claude"),
+        ([*CLAUDE_IDLE, "$ "], "claude"),
+        (CLAUDE_IDLE, "unknown"),
+        (["• TURN-DONE", "  Worked for 10s • 23:21", *CODEX_FOOT], "codex"),
         (["Claude is waiting for your permission"], "claude"),
         (["codex: waiting for approval"], "codex"),
         (["> the log said: Codex: working"], "codex"),
@@ -178,7 +214,7 @@ def test_what_a_program_reports_of_itself(payload: str, expected: Sighting | Non
 
 
 def test_hooks_beat_the_programs_word_that_beats_the_title_that_beats_the_screen() -> None:
-    report, title, tail = Sighting(state="waiting"), "✳ Claude Code", WORKING_CLAUDE
+    report, title, tail = Sighting(state="waiting"), "⠂ Claude Code", CLAUDE_IDLE
     argv = ("/usr/bin/claude",)
     assert told(argv=argv, turn=turn("working"), report=report, title=title, tail=tail) == (
         "claude",
@@ -186,16 +222,16 @@ def test_hooks_beat_the_programs_word_that_beats_the_title_that_beats_the_screen
         "bridge",
     )
     assert told(argv=argv, report=report, title=title, tail=tail) == ("claude", "waiting", "osc9999")
-    assert told(argv=argv, title=title, tail=tail) == ("claude", "idle", "osc-title")
-    assert told(argv=argv, title="Claude Code", tail=tail) == ("claude", "working", "output-tail")
-    assert told(argv=argv, tail=DIALOG) == ("claude", "unknown", "process")
+    assert told(argv=argv, title=title, tail=tail) == ("claude", "working", "osc-title")
+    assert told(argv=argv, title="✳ Claude Code", tail=tail) == ("claude", "idle", "output-tail")
+    assert told(argv=argv, title="✳ Claude Code", tail=CLAUDE_ASKS) == ("claude", "unknown", "process")
 
 
 def test_only_the_agents_own_word_is_explicit_and_only_its_hooks_are_no_guess() -> None:
     found = [
         agent_status(Evidence(argv=("claude",), turn=turn("idle"))),
         agent_status(Evidence(argv=("claude",), report=Sighting(state="idle"))),
-        agent_status(Evidence(argv=("claude",), title="✳ x")),
+        agent_status(Evidence(argv=("claude",), title="⠂ x")),
         agent_status(Evidence(argv=("claude",), tail=WORKING_CLAUDE)),
         agent_status(Evidence(argv=("claude",))),
     ]
@@ -241,7 +277,7 @@ def test_the_screen_is_looked_at_only_when_nothing_better_tells() -> None:
     assert needs_screen(None)
     assert needs_screen(agent_status(Evidence(argv=("claude",))))
     assert needs_screen(agent_status(Evidence(argv=("claude",), tail=WORKING_CLAUDE)))
-    assert not needs_screen(agent_status(Evidence(argv=("claude",), title="✳ x")))
+    assert not needs_screen(agent_status(Evidence(argv=("claude",), title="⠂ x")))
     assert not needs_screen(agent_status(Evidence(turn=turn("working"))))
 
 

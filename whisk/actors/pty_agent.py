@@ -17,6 +17,7 @@ from whisk.hooks.turn import Turn
 from whisk.storage.turn import last_turn
 from whisk.terminal.agent import NAMES, AgentStatus
 from whisk.terminal.agent_status import Evidence, agent_status, needs_screen
+from whisk.terminal.agent_title import still
 from whisk.terminal.pty import PtyInfo
 from whisk.terminal.screen import shown_lines
 
@@ -40,6 +41,7 @@ class PtyAgent(PtyLife):
         self._agent: AgentStatus | None = None
         self._turn: Turn | None = None
         self._tail: tuple[str, ...] = ()
+        self._named: tuple[str, str | None] = ("", None)
         self._reading = False
         self._readings = 0
         self._drawing = False
@@ -72,6 +74,7 @@ class PtyAgent(PtyLife):
         try:
             self._turn = self._services.store.read(lambda db: last_turn(db, self._id))
             self._weigh_and_tell()
+            self._plan_look()
             if before is not None and before.state == "idle" and self._turn is not None:
                 self._tell_run(self._turn)
         except WhiskError as error:
@@ -93,10 +96,19 @@ class PtyAgent(PtyLife):
 
     def _announce_output(self) -> None:
         if self._title_changed:
-            self._weigh()
+            self._title_changed = self._weigh() | self._is_renamed()
         super()._announce_output()
+        self._plan_look()
+
+    def _plan_look(self) -> None:
         if needs_screen(self._agent) and "agent" not in self.timers:
             self.timers.start("agent", self._services.look_seconds, self._look_at_screen)
+
+    def _is_renamed(self) -> bool:
+        """Whether title or directory say something else. A spinner that turns is a new title, and no news."""
+        titles, before = self._output.titles, self._named
+        self._named = (still(titles.title or ""), titles.directory)
+        return self._named != before
 
     def _look_at_screen(self) -> None:
         ring = self._output.ring
@@ -141,4 +153,7 @@ class PtyAgent(PtyLife):
             since = before.since if before is not None and same else found.since or self.clock.now()
             found = msgspec.structs.replace(found, since=since)
         self._agent = found
+        if not needs_screen(found):
+            # By the time it counts again, the screen will show something else.
+            self._tail = ()
         return found != before

@@ -25,9 +25,8 @@ def last_turn(db: Database, pty_id: str) -> Turn | None:
     pending = _newest(db, mine & (RequestRow.state == "pending"), RequestRow.created_at)
     if pending is not None:
         # However much is reported meanwhile, a person is waited for.
-        prompt = prompt_of(pending)
-        text = f"{prompt.tool_name}: {prompt.message}" if pending.is_approval else prompt.message
-        return Turn(state="waiting", at=pending.created_at, provider=pending.provider, prompt=text)
+        prompt = prompt_of(pending).message
+        return Turn(state="waiting", at=pending.created_at, provider=pending.provider, prompt=prompt)
     return turn_of(_reports(db, pty_id), lambda at: _decision(db, mine & (RequestRow.closed_at > int(at))))
 
 

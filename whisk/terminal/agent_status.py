@@ -10,7 +10,6 @@ from whisk.hooks.turn import Turn
 from whisk.terminal.agent import (
     LABELS,
     PROMPT_CHARS,
-    TITLE_CHARS,
     AgentName,
     AgentState,
     AgentStatus,
@@ -22,7 +21,7 @@ from whisk.terminal.agent import (
     tidy,
 )
 from whisk.terminal.agent_tail import read_tail
-from whisk.terminal.agent_title import read_title
+from whisk.terminal.agent_title import read_title, still
 from whisk.values import Record
 
 _CONFIDENCE: dict[Source, Confidence] = {
@@ -101,7 +100,7 @@ def _status(evidence: Evidence, source: Source, found: Sighting) -> AgentStatus:
         source=source,
         confidence=_CONFIDENCE[source],
         advisory=source != "bridge",
-        title=tidy(evidence.title or "", TITLE_CHARS) or None,
+        title=still(evidence.title or "") or None,
         prompt=tidy(found.prompt, PROMPT_CHARS) or None,
         since=found.since,
     )

@@ -1,4 +1,9 @@
-"""What a terminal's title tells of its agent. A title is the program's own word, but written for people."""
+"""What a terminal's title tells of its agent. A title is the program's own word, but written for people.
+
+Seen on the real programs: Claude Code 2.1.197 shows a star before the topic while it is idle *and* while it asks for a
+permission, so the star says only that it does not work. Codex 0.171.0 blinks "Action Required" while it asks, shows a
+spinner while it works, and nothing else when it is idle. Both put the first words of the prompt into their titles.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,11 @@ import re
 from whisk.terminal.agent import TITLE_CHARS, AgentName, AgentState, Sighting, agent_named, tidy
 
 _GEMINI: dict[str, AgentState] = {"\u270b": "waiting", "\u2726": "working", "\u23f2": "working", "\u25c7": "idle"}
-_CLAUDE_IDLE = "\u2733"  # the star in front of the topic, while nothing runs
+_CODEX_ASKS = re.compile(r"\[ [!.] \] Action Required\b")
+_CLAUDE_STAR = "\u2733"
 _SPINNER = re.compile("[\u2801-\u28ff]")
+# Whose titles have signs of their own; their words are those of somebody's prompt.
+_SIGNED: tuple[AgentName, ...] = ("claude", "codex", "gemini")
 # The first that fits counts: what waits for a person says more than the word "working" beside it.
 _PHRASES: tuple[tuple[AgentState, re.Pattern[str]], ...] = (
     (
@@ -21,8 +29,9 @@ _PHRASES: tuple[tuple[AgentState, re.Pattern[str]], ...] = (
     ),
     ("done", re.compile(r"\b(?:done|finished|completed?)\b", re.IGNORECASE)),
     ("idle", re.compile(r"\b(?:ready|idle)\b", re.IGNORECASE)),
-    ("working", re.compile("\\b(?:working|thinking|running)\\b|[\u2801-\u28ff]", re.IGNORECASE)),
+    ("working", re.compile(r"\b(?:working|thinking|running)\b", re.IGNORECASE)),
 )
+_MOVING = re.compile(r"^(?:[\u2801-\u28ff]|\[ [!.] \])\s*")
 
 
 def read_title(title: str, known: AgentName = "unknown") -> Sighting | None:
@@ -35,17 +44,22 @@ def read_title(title: str, known: AgentName = "unknown") -> Sighting | None:
     if re.fullmatch(r"(?:\S*[/\\])?claude(?:\.\w+)? agents", text, re.IGNORECASE):
         return None
     mark = text[:1]
-    if mark in _GEMINI and mark:
+    if mark in _GEMINI:
         return Sighting(state=_GEMINI[mark], agent="gemini")
-    if mark == _CLAUDE_IDLE:
-        return Sighting(state="idle", agent="claude")
-    agent = agent_named(text)
-    agent = known if agent == "unknown" else agent
+    if _CODEX_ASKS.match(text):
+        return Sighting(state="waiting", agent="codex")
+    if mark == _CLAUDE_STAR:
+        return Sighting(state="unknown", agent="claude")
+    agent = known if known != "unknown" else agent_named(text)
     if agent == "unknown":
         return None
-    if agent == "claude" and text.startswith((". ", "* ")):
-        return Sighting(state="working" if mark == "." else "idle", agent=agent)
-    if agent == "claude" and _SPINNER.match(mark):
-        # Behind the spinner stands the topic, whose words say nothing of the state.
+    if _SPINNER.match(mark) or (agent == "claude" and text.startswith(". ")):
         return Sighting(state="working", agent=agent)
+    if known in _SIGNED:
+        return Sighting(state="unknown", agent=agent)
     return Sighting(state=next((state for state, sign in _PHRASES if sign.search(text)), "unknown"), agent=agent)
+
+
+def still(title: str) -> str:
+    """The title without what moves in it: a spinner changes ten times a second, and that is no news."""
+    return _MOVING.sub("", tidy(title, TITLE_CHARS))

@@ -1,7 +1,8 @@
-"""Review feedback on its way into the terminal of a live agent, and what happens where that is not safe."""
+"""Agents at work on items: plans that they present, review feedback that is typed to them where that is safe."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -38,6 +39,12 @@ argv = ["{python}", "{home}/agent.py"]
 hook_provider = "claude"
 prompt_injection = "none"
 env = {{LAST = "{last}", KEYS = "{home}/{id}"}}
+"""
+PLANNER = """
+[profiles.planner]
+argv = ["/bin/sh"]
+hook_provider = "claude"
+prompt_injection = "none"
 """
 TURNS = ({"id": "idle", "last": "Stop"}, {"id": "busy", "last": "UserPromptSubmit"})
 
@@ -80,9 +87,8 @@ def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whiskd]:
     whiskd = Whiskd(home, {"WHISK_CONFIG": str(home / "config.toml")})
     script = home / "agent.py"
     script.write_text(AGENT)
-    (home / "config.toml").write_text(
-        "".join(PROFILE.format(python=sys.executable, home=home, **each) for each in TURNS)
-    )
+    profiles = [PROFILE.format(python=sys.executable, home=home, **each) for each in TURNS]
+    (home / "config.toml").write_text("".join([PLANNER, *profiles]))
     whiskd.start()
     yield whiskd
     whiskd.close()
@@ -126,3 +132,28 @@ def test_feedback_is_never_typed_into_a_shell(reviewed: Whiskd, tmp_path: Path) 
     assert review.way() == "mail"
     assert "readAt" not in review.mail[0]["recipients"][0]
     assert "sesame" not in reviewed.get(f"/v1/ptys/{review.run['ptyId']}/output")["output"]
+
+
+def test_a_plan_that_is_presented_is_submitted_and_the_agent_reads_why_it_may_not_go_on(
+    reviewed: Whiskd, tmp_path: Path
+) -> None:
+    project = reviewed.post("/v1/projects", {"name": "App", "rootDir": str(tmp_path)})["id"]
+    item = reviewed.post("/v1/work-items", {"projectId": project, "title": "Fix it"})["id"]
+    wanted = {"actor": "ann", "launch": True, "agentProfileId": "planner"}
+    run = reviewed.post(f"/v1/work-items/{item}/start-planning", wanted)
+    plan = {"hook_event_name": "PreToolUse", "tool_name": "ExitPlanMode", "tool_input": {"plan": "1. Test"}}
+    hook = f"""echo '{json.dumps(plan)}' | "$WHISK_CLI" agent-bridge hook -provider claude; echo "code $?."\n"""
+    reviewed.post(f"/v1/ptys/{run['ptyId']}/write", {"data": hook})
+    expected = {"patterns": [r"code 0\."], "timeoutMs": 20_000, "from": 0}
+    reviewed.post(f"/v1/ptys/{run['ptyId']}/expect", expected)
+    [artifact] = reviewed.get("/v1/artifacts", {"workItemId": item})
+    assert (artifact["body"], artifact["status"], artifact["runId"]) == ("1. Test", "draft", run["id"])
+    shown = reviewed.get(f"/v1/ptys/{run['ptyId']}/output")["output"]
+    assert '"permissionDecision":"deny"' in shown
+    assert f"as the draft plan {artifact['id']}" in shown
+    assert reviewed.get(f"/v1/work-item-runs/{run['id']}")["status"] == "completed"
+    reviewed.post(f"/v1/work-items/{item}/approve-plan", {"actor": "ann", "artifactId": artifact["id"]})
+    # The planner is done with: its session, which was made for it, goes when the plan is approved.
+    gone = lambda: run["sessionId"] not in [each["id"] for each in reviewed.get("/v1/sessions")]  # noqa: E731
+    assert wait_until(gone, 20)
+    assert reviewed.get(f"/v1/work-item-runs/{run['id']}")["status"] == "completed"

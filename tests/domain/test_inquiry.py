@@ -64,6 +64,7 @@ def test_a_question_may_block_its_item() -> None:
     after = asked(at_work(move_to_blocked=True), "No key?").case
     assert (after.item.stage_id, after.item.previous_stage_id) == ("blocked", "execution")
     assert [event.type for event in after.events] == ["question_asked", "blocked"]
+    assert after.events[0].at < after.events[1].at
     backlog = msgspec.structs.replace(at_work(move_to_blocked=True), item=case().item)
     assert asked(backlog).case.item.stage_id == "backlog"
 

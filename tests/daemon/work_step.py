@@ -57,6 +57,20 @@ def move_item(w: World) -> None:
     assert (blocked["stageId"], blocked["previousStageId"]) == ("blocked", "planning")
 
 
+def link_items(w: World) -> None:
+    """One item waits for another."""
+    items = [w.item(), w.item()]
+    ends = {"sourceWorkItemId": items[0], "targetWorkItemId": items[1]}
+    link = w.ok("addWorkItemLink", ends | {"type": "blocks", "actor": "ada"})
+    assert w.ok("listWorkItemLinks", query={"workItemId": items[0]}) == [link]
+    blocked = [each["workItem"]["id"] for each in w.ok("readyWork", query={"projectId": w.project})["blocked"]]
+    assert len(set(blocked) & set(items)) == 1
+    circle = w.do("addWorkItemLink", {"sourceWorkItemId": items[1], "targetWorkItemId": items[0], "type": "blocks"})
+    assert (circle.status, w.refused(circle)) == (400, "refused")
+    w.ok("deleteWorkItemLink", link_id=link["id"])
+    assert w.ok("listWorkItemLinks", query={"workItemId": items[0]}) == []
+
+
 def change_project(w: World) -> None:
     root = w.root / "changed"
     root.mkdir()
@@ -100,6 +114,7 @@ def repository(w: World) -> str:
 WORK_STEPS = {
     "launchExecution": launch_execution,
     "queueExecution": queue_execution,
+    **dict.fromkeys(("addWorkItemLink", "deleteWorkItemLink", "listWorkItemLinks", "readyWork"), link_items),
     **dict.fromkeys(("moveWorkItem", "runWorkItemWorkflowAction"), move_item),
     **dict.fromkeys(
         (

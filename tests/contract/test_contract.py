@@ -37,17 +37,6 @@ ALLOWED: dict[str, str] = {
 }
 """Every deliberate difference beyond the rules of `comparison`, and why clients get on with it."""
 
-PENDING: set[str] = {
-    # hooks, onboarding, skills
-    "applyOnboarding: missing",
-    "getOnboarding: missing",
-    "listSkills: missing",
-    "rescanSkills: missing",
-    # links and ready work
-    # worktrees
-}
-"""What is not there yet."""
-
 
 @pytest.fixture(scope="module")
 def contract() -> dict[str, Any]:
@@ -62,7 +51,7 @@ def found(contract: dict[str, Any]) -> set[str]:
 
 
 def test_clients_of_whiskd_find_every_operation_and_field_they_know(found: set[str]) -> None:
-    assert sorted(found - set(ALLOWED) - PENDING) == []
+    assert sorted(found - set(ALLOWED)) == []
 
 
 def test_null_is_understood_where_clients_of_whiskd_may_send_it(contract: dict[str, Any]) -> None:
@@ -84,7 +73,3 @@ def test_null_is_understood_where_clients_of_whiskd_may_send_it(contract: dict[s
 def test_every_line_of_the_allow_list_is_needed_and_has_a_reason(found: set[str]) -> None:
     assert sorted(set(ALLOWED) - found) == []
     assert all(reason.strip().endswith(".") for reason in ALLOWED.values())
-
-
-def test_what_is_there_is_no_longer_pending(found: set[str]) -> None:
-    assert sorted(PENDING - found) == [], "take these lines out of PENDING"

@@ -65,3 +65,23 @@ def test_the_hook_log_is_switched_marked_and_emptied_from_the_command_line(share
     assert "-enable is true or false" in shared_daemon.cli("hook", "log", "-enable=no", check=2).stderr
     assert "-yes" in shared_daemon.cli("hook", "log", "clear", check=2).stderr
     assert shared_daemon.json("hook", "log", "clear", "-yes")["entries"] == 0
+
+
+def test_onboarding_skills_and_agents_from_the_command_line(shared_daemon: Whiskd, tmp_path: Path) -> None:
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "CODEX_HOME": str(tmp_path / "codex")}
+    (tmp_path / "claude").mkdir()
+    rows = shared_daemon.cli("onboarding", "status", check=0, **env).stdout.splitlines()
+    assert rows[2].split()[:3] == ["hook:claude", "missing", "suggested"]
+    assert "-items is required" in shared_daemon.cli("onboarding", "apply", check=2, **env).stderr
+    done = shared_daemon.json("onboarding", "apply", "-items", "skill:claude,hook:codex", **env)
+    assert [each.get("result") for each in done["items"]] == [None, None, "applied", "applied", None]
+    assert (tmp_path / "claude/skills/whisk/SKILL.md").exists()
+    (tmp_path / "claude/settings.json").write_text("[")
+    shared_daemon.cli("onboarding", "apply", "-items", "hook:claude", check=1, **env)
+    assert "whisk" in shared_daemon.cli("skill", "list", "-rescan", check=0).stdout
+    program = shared_daemon.home / "bin/codex"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    row = shared_daemon.cli("agent", "detected", check=0).stdout.splitlines()[1]
+    assert (row.split()[0], row.split()[-1]) == ("codex", str(program))

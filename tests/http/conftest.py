@@ -32,6 +32,7 @@ from whisk.http.table import all_routes
 from whisk.ids import token_hash
 from whisk.storage.hook_setup import HookPlaces
 
+ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "control-token-of-the-tests"
 
 
@@ -134,7 +135,7 @@ def make_api(**parts: Any) -> Api:
 
 def make_setup(home: Path) -> Setup:
     """Of a person whose home this is."""
-    places = HookPlaces(home / ".config/whisk", sys.executable, relay.__file__)
+    places = HookPlaces(home / ".config/whisk", sys.executable, relay.__file__, ROOT / "whisk/skills")
     return Setup({"HOME": str(home)}, places, ManualClock(), lambda provider: 600.0)
 
 

@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def places(home: Path) -> HookPlaces:
-    return HookPlaces(home / ".config/whisk", sys.executable, relay.__file__)
+    return HookPlaces(home / ".config/whisk", sys.executable, relay.__file__, Path("/none"))
 
 
 @pytest.fixture

@@ -13,4 +13,5 @@ from whisk.storage.hook_setup import HookPlaces
 
 def hook_places() -> HookPlaces:
     folder = platformdirs.user_config_path("whisk", appauthor=False)
-    return HookPlaces(folder, sys.executable, str(Path(whisk.__file__).parent / "cli" / "relay.py"))
+    package = Path(whisk.__file__).parent
+    return HookPlaces(folder, sys.executable, str(package / "cli" / "relay.py"), package / "skills")

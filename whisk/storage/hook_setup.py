@@ -30,11 +30,14 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True)
 class HookPlaces:
-    """`folder` is whisk's own, for the helper and the manifest. `python` runs `relay`, the hook relay's file."""
+    """`folder` is whisk's own, for the helper and the manifest. `python` runs `relay`, the hook relay's file; `skills`
+    is the folder of those that come with whisk.
+    """
 
     folder: Path
     python: str
     relay: str
+    skills: Path
 
     @property
     def helper(self) -> Path:

@@ -28,6 +28,14 @@ def profiles(context: Context, args: Arguments) -> None:
     return context.out.table(header, rows, optional=["SOURCE"])
 
 
+def detected(context: Context, args: Arguments) -> None:
+    found = context.client.get("/v1/agents/detected")
+    if args.flag("json"):
+        return context.out.json(found)
+    rows = [(each["profileId"], each["provider"], each["label"], each["path"]) for each in found]
+    return context.out.table(["PROFILE", "PROVIDER", "LABEL", "PATH"], rows)
+
+
 PROFILES = Command(
     words="agent profiles",
     usage="""
@@ -41,4 +49,18 @@ Examples:
   whisk agent profiles -json
 """,
     run=profiles,
+)
+
+DETECTED = Command(
+    words="agent detected",
+    usage="""
+Usage:
+  whisk agent detected [options]
+
+Lists the profiles whose programs whiskd finds, and where.
+
+Examples:
+  whisk agent detected
+""",
+    run=detected,
 )

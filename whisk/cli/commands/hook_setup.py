@@ -50,6 +50,11 @@ def agent_folder(env: Mapping[str, str], provider: str) -> str:
     return os.path.abspath(os.path.expanduser(chosen))
 
 
+def is_local(context: Context) -> bool:
+    """Whether the daemon is on this machine, and sees the folders that we do."""
+    return context.client.host in _LOCAL
+
+
 def _change(context: Context, args: Arguments, verb: str) -> None:
     dry = args.flag("diff")
     try:
@@ -76,7 +81,7 @@ def _change(context: Context, args: Arguments, verb: str) -> None:
 def _ask(context: Context, verb: str, provider: str, *, dry: bool = False) -> dict[str, Any]:
     body: dict[str, Any] = {"provider": provider}
     # Another machine has other folders; its daemon knows them.
-    folder = agent_folder(context.env, provider) if context.client.host in _LOCAL else ""
+    folder = agent_folder(context.env, provider) if is_local(context) else ""
     if folder:
         body["configDir"] = folder
     if dry:

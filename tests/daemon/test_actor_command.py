@@ -154,10 +154,12 @@ def test_clear_empties_the_daemon_and_needs_the_word(shared_daemon: Whiskd) -> N
     session = shared_daemon.json("session", "create", "-root", str(shared_daemon.home), "-command", "echo said")
     shared_daemon.cli("session", "pty", "expect", session["ptyId"], "said", check=0)
     assert list((shared_daemon.state_dir / "transcripts").iterdir())
+    shared_daemon.cli("status", "blocked", "-pty", session["ptyId"], "-message", "no key", check=0)
     done = shared_daemon.cli("daemon", "clear", "-yes", check=0)
     assert done.stdout == (
         f"cleared daemon state: sessions=1 ptys=1 projects={projects} workItems={items} forwards=0\n"
     )
     assert shared_daemon.json("session", "list") == []
+    assert shared_daemon.json("status", "list") == []
     assert shared_daemon.json("pty", "history", "list") == []
     assert list((shared_daemon.state_dir / "transcripts").iterdir()) == []

@@ -106,6 +106,14 @@ def test_an_event_after_the_decision_counts_more() -> None:
     assert state(asked, report(3, "Stop"), decision=decided(2, "answered")) == "idle"
 
 
+def test_events_that_come_in_another_order_mislead_only_until_the_next() -> None:
+    late = [report(1, "PermissionRequest"), report(2, "PreToolUse")]
+    assert state(*late) == "working"
+    late.append(report(7, "Notification", notification="permission_prompt"))
+    assert state(*late) == "waiting"
+    assert state(*late, report(9, "PostToolUse")) == "working"
+
+
 def test_a_dialog_that_was_noticed_before_the_answer_is_over_with_it() -> None:
     noticed = report(7, "Notification", notification="permission_prompt")
     assert state(report(1, "PermissionRequest"), noticed) == "waiting"

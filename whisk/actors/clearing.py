@@ -25,6 +25,7 @@ from whisk.storage.project import PROJECTS
 from whisk.storage.question import QUESTIONS
 from whisk.storage.run import RUNS
 from whisk.storage.session import SessionRow
+from whisk.storage.status import STATUS_EVENTS
 from whisk.storage.terminal import TerminalRow
 from whisk.storage.workflow_event import WORKFLOW_EVENTS
 from whisk.work.clearing import Cleared
@@ -90,7 +91,7 @@ def _delete(db: Database, entry: AuditEntry) -> tuple[int, int]:
     audit.record(db, entry)
     for rows in (SessionRow, TerminalRow):
         rows.delete().execute(db)
-    for documents in (GATES, QUESTIONS, RUNS, DEFINITIONS, ARTIFACTS, WORKFLOW_EVENTS, LINKS):
+    for documents in (GATES, QUESTIONS, RUNS, DEFINITIONS, ARTIFACTS, WORKFLOW_EVENTS, STATUS_EVENTS, LINKS):
         documents.clear(db)
     mail_storage.clear(db)
     return PROJECTS.clear(db), item_storage.clear(db)

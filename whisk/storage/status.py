@@ -46,7 +46,7 @@ def _create(db: Database) -> None:
 
 MIGRATIONS: list[Migration] = [Migration("status.create", _create)]
 
-EVENTS = Documents(
+STATUS_EVENTS = Documents(
     StatusEventRow,
     StatusEvent,
     "status event",
@@ -77,7 +77,7 @@ class StatusQuery(Record, frozen=True):
 
 def insert(db: Database, event: StatusEvent, keep: int = KEPT_EVENTS) -> None:
     """Store it; what is older than the newest `keep` goes."""
-    EVENTS.insert(db, event)
+    STATUS_EVENTS.insert(db, event)
     newest = StatusEventRow.select(fn.MAX(StatusEventRow.seq)).scalar(db)
     StatusEventRow.delete().where(StatusEventRow.seq <= newest - keep).execute(db)
 
@@ -87,14 +87,14 @@ def select(db: Database, query: StatusQuery) -> list[StatusEvent]:
     names = ("project_id", "work_item_id", "run_id", "session_id", "pty_id")
     where = [getattr(StatusEventRow, name) == value for name in names if (value := getattr(query, name))]
     where += [StatusEventRow.read_at.is_null()] if query.unread_only else []
-    return EVENTS.select(db, *where, order=[StatusEventRow.seq.desc()], limit=query.limit)[::-1]
+    return STATUS_EVENTS.select(db, *where, order=[StatusEventRow.seq.desc()], limit=query.limit)[::-1]
 
 
 def read(db: Database, event_id: str, now: Instant) -> tuple[StatusEvent, bool]:
     """Mark it read; also whether it was unread. Raises `NotFoundError`."""
-    known = EVENTS.get(db, event_id)
+    known = STATUS_EVENTS.get(db, event_id)
     if (changed := mark_read(known, now)) is not known:
-        EVENTS.update(db, changed)
+        STATUS_EVENTS.update(db, changed)
     return changed, changed is not known
 
 

@@ -104,6 +104,16 @@ def integrate_hooks(w: World) -> None:
     w.ok("removeAgentHookIntegration", claude)
 
 
+def set_up(w: World) -> None:
+    """What an agent on this machine lacks is put in place, and then it is there."""
+    wanted = next(each for each in w.ok("getOnboarding")["items"] if each["status"] == "missing")
+    w.ok("applyOnboarding", {"itemIds": [wanted["id"]]})
+    now = {each["id"]: each["status"] for each in w.ok("getOnboarding")["items"]}
+    assert now[wanted["id"]] != "missing"
+    assert w.ok("listSkills", query={"projectId": w.project})["sources"] != []
+    w.ok("rescanSkills")
+
+
 def log_of_hooks(w: World) -> None:
     assert w.ok("setAgentHookLogSettings", {"clearAfterSession": False, "enabled": None})["enabled"]
     w.ok("getAgentHookLogStatus")
@@ -229,4 +239,5 @@ STEPS |= dict.fromkeys(
 STEPS |= dict.fromkeys(
     ("clearAgentHookLog", "getAgentHookLogStatus", "openAgentHookLog", "setAgentHookLogSettings"), log_of_hooks
 )
+STEPS |= dict.fromkeys(("applyOnboarding", "getOnboarding", "listSkills", "rescanSkills"), set_up)
 STEPS |= WORK_STEPS

@@ -79,6 +79,12 @@ def test_every_section_of_the_help_has_something_in_it(words: str) -> None:
     assert not re.search(r"^[A-Z][a-z ]+:\n\s*\n", dispatch.load(words).text, re.MULTILINE)
 
 
+def test_no_positional_has_the_name_of_an_option(words: str) -> None:
+    """`<url>` would be read as `-url`, and an address to be told of things as the daemon to speak to."""
+    command = dispatch.load(words)
+    assert not set(re.findall(r"(?<!=)<([a-z-]+)>", command.usage.split("Options:")[0])) & set(command.options)
+
+
 @pytest.mark.parametrize("noun", sorted(SOURCES))
 def test_ids_are_completed_from_a_list_that_there_is(noun: str) -> None:
     source = SOURCES[noun]

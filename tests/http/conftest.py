@@ -18,8 +18,11 @@ from tests.mail_desk import MailDesk
 from whisk.actors.future import get
 from whisk.actors.librarian import LibrarianActor, LibrarianHandle, open_index
 from whisk.actors.library import Library
+from whisk.actors.matters import MattersActor, MattersHandle
 from whisk.actors.setup import Setup
 from whisk.actors.system import ActorSystem
+from whisk.actors.webhook import WebhookServices
+from whisk.actors.webhook_post import Poster
 from whisk.actors.worktrees import Worktrees
 from whisk.cli import relay
 from whisk.clock import ManualClock
@@ -30,6 +33,7 @@ from whisk.http.route import Route
 from whisk.http.server import Server
 from whisk.http.table import all_routes
 from whisk.ids import token_hash
+from whisk.matters.setting import WebhookSettings
 from whisk.storage.hook_setup import HookPlaces
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,6 +159,9 @@ def library(desk: MailDesk, tmp_path: Path) -> Iterator[Library]:
     librarian = desk.system.spawn(
         LibrarianActor, desk.store, index, tmp_path / "transcripts", name="librarian", handle=LibrarianHandle
     )
+    settings = WebhookSettings(timeout=0.3, attempts=3, retry_first=0.005, retry_most=0.01)
+    services = WebhookServices(desk.store, desk.journal, Poster(settings.timeout), settings)
+    desk.system.spawn(MattersActor, services, desk.events, name="matters", handle=MattersHandle)
     yield Library(desk.store, desk.journal, index, librarian)
     get(desk.system.stop("librarian"), timeout=5.0)
     index.close()

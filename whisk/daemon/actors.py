@@ -18,6 +18,7 @@ from whisk.actors.journal import JournalActor, JournalHandle
 from whisk.actors.librarian import LibrarianActor, LibrarianHandle, open_index
 from whisk.actors.library import Library
 from whisk.actors.mail_effect import WorkEffects
+from whisk.actors.matters import MattersActor, MattersHandle
 from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
 from whisk.actors.pty import PtyHandle, PtyServices
 from whisk.actors.pty_host import PtyHostActor, PtyHostHandle, tidy_host
@@ -29,6 +30,8 @@ from whisk.actors.session_services import SessionServices
 from whisk.actors.setup import Setup
 from whisk.actors.supervisor import SupervisorActor, SupervisorHandle
 from whisk.actors.system import ActorSystem
+from whisk.actors.webhook import WebhookServices
+from whisk.actors.webhook_post import Poster
 from whisk.actors.work import Work
 from whisk.actors.work_hooks import WorkHooks
 from whisk.actors.work_services import WorkServices
@@ -50,6 +53,7 @@ KILL_GRACE = 1.0
 KILL_SECONDS = 5.0
 # What takes requests ends first, what the others write to last.
 PHASES = (
+    ("webhook:*", "matters"),
     ("bridge:*", "bridges"),
     ("run:*", "work-item:*", "project:*"),
     ("session:*",),
@@ -206,6 +210,22 @@ class Actors:
             restart="permanent",
             mailbox=20_000,
             handle=PostOfficeHandle,
+        )
+        services = WebhookServices(
+            store=self._store,
+            journal=self.journal,
+            poster=Poster(self._options.settings.webhooks.timeout),
+            settings=self._options.settings.webhooks,
+        )
+        self.system.spawn(
+            MattersActor,
+            services,
+            self.events,
+            keep_days=self._options.settings.audit.keep_days,
+            name="matters",
+            parent="supervisor",
+            restart="permanent",
+            handle=MattersHandle,
         )
         _log.info("actors have started", count=len(self.system.names()), sessions_taken_up=adopted)
 

@@ -38,6 +38,7 @@ import msgspec
 from whisk.bridges.setting import After, PromptSettings
 from whisk.errors import InvalidError
 from whisk.mail.thread import LoopGuard
+from whisk.matters.setting import WebhookSettings
 from whisk.profiles.builtin import BUILTIN
 from whisk.profiles.profile import Profile, ProfileTable, merge
 
@@ -106,11 +107,28 @@ class MailTable(Table, frozen=True):
     max_per_minute: Annotated[int, msgspec.Meta(ge=0)] = LoopGuard().max_per_minute
 
 
+class AuditTable(Table, frozen=True):
+    """For how many days entries of the audit trail are kept; 0 keeps them for ever."""
+
+    keep_days: Annotated[int, msgspec.Meta(ge=0)] = 365
+
+
+class WebhookTable(Table, frozen=True):
+    """See `whisk.matters.setting.WebhookSettings`."""
+
+    timeout: Seconds = Seconds(WebhookSettings().timeout)
+    attempts: Annotated[int, msgspec.Meta(ge=1)] = WebhookSettings().attempts
+    retry_first: Seconds = Seconds(WebhookSettings().retry_first)
+    retry_most: Seconds = Seconds(WebhookSettings().retry_most)
+
+
 class _File(Table, frozen=True):
     daemon: DaemonTable = DaemonTable()
     terminal: TerminalTable = TerminalTable()
     prompts: PromptTable = PromptTable()
     mail: MailTable = MailTable()
+    audit: AuditTable = AuditTable()
+    webhooks: WebhookTable = WebhookTable()
     profiles: dict[str, ProfileTable] = {}
 
 
@@ -122,6 +140,8 @@ class Settings(msgspec.Struct, frozen=True):
     prompts: PromptSettings = PromptSettings()
     mail: LoopGuard = LoopGuard()
     profiles: tuple[Profile, ...] = BUILTIN
+    audit: AuditTable = AuditTable()
+    webhooks: WebhookSettings = WebhookSettings()
 
 
 def load(path: Path) -> Settings:
@@ -159,7 +179,8 @@ def read(data: Mapping[str, Any], source: str) -> Settings:
         message = ": ".join(part for part in (source, place, error.message) if part)
         raise InvalidError(message, path=source, place=place or "profiles", **error.details) from error
     guard = LoopGuard(max_hops=file.mail.max_hops, max_per_minute=file.mail.max_per_minute)
-    return Settings(file.daemon, file.terminal, prompts, guard, profiles)
+    webhooks = WebhookSettings(**msgspec.structs.asdict(file.webhooks))
+    return Settings(file.daemon, file.terminal, prompts, guard, profiles, file.audit, webhooks)
 
 
 def check_addr(addr: str, *, allow_remote: bool) -> tuple[str, int]:

@@ -36,6 +36,7 @@ _NOUNS: tuple[str, ...] = (
     *("artifact", "workflow_event"),
     "search",
     "item_link",
+    *("webhook", "matter"),
 )
 
 

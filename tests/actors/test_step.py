@@ -311,6 +311,20 @@ def test_a_run_of_a_late_exit_keeps_what_the_workflow_said(way: Way) -> None:
     assert (ended.status, ended.exit_code) == ("completed", 1)
 
 
+def test_an_agent_that_says_it_is_done_takes_its_item_to_review(way: Way) -> None:
+    way.to("ready")
+    run = way.launched("start_execution")
+    done = get(way.desk.work.item(way.id).finish_run.remote(run.id, f"run:{run.id}", "Built", "mail"))
+    assert (done.item.stage_id, done.run.status) == ("review", "completed")
+    assert [gate.status for gate in way.case.gates] == ["pending"]
+
+
+def test_a_planner_that_says_it_is_done_leaves_its_item_where_it_is(way: Way) -> None:
+    run = way.launched("start_planning")
+    done = get(way.desk.work.item(way.id).finish_run.remote(run.id, f"run:{run.id}", "Read it all", "mail"))
+    assert (done.item.stage_id, done.run.status) == ("planning", "completed")
+
+
 # -- sessions -------------------------------------------------------------------------------------------------------
 
 

@@ -146,8 +146,8 @@ def test_a_queued_run_is_launched_later_and_only_once(desk: Desk) -> None:
 def test_worker_done_ends_the_run_once(desk: Desk) -> None:
     item = desk.item()
     run = desk.start(item, launch=True)
-    handle = desk.work.run(run.id)
-    asked = [handle.complete.remote("agent", f"done {n}") for n in range(5)]
+    handle = desk.work.item(item.id)
+    asked = [handle.finish_run.remote(run.id, "agent", f"done {n}") for n in range(5)]
     outcomes = [future.error() if future.done() else _outcome(future) for future in asked]
     assert [type(each) for each in outcomes[1:]] == [RefusedError] * 4
     assert (desk.stored(run).status, desk.stored(run).history[-1].message) == ("completed", "done 0")
@@ -358,7 +358,7 @@ def test_a_run_actor_that_crashes_goes_on_from_storage(desk: Desk) -> None:
     run = desk.start(desk.item(), launch=True)
     get(desk.system.restart(f"run:{run.id}"))
     assert get(desk.work.run(run.id).show.remote()) == run
-    assert get(desk.work.run(run.id).complete.remote("agent", "done")).status == "completed"
+    assert get(desk.work.run(run.id).cancel.remote("ann")).status == "cancelled"
 
 
 def test_actors_that_own_nothing_give_their_memory_back(

@@ -80,27 +80,37 @@ class ItemSteps(Actor):
         return self._take(lambda case, stamp: move_to(case, stage_id, actor, stamp), wanted, surface)
 
     def report_done(self, event: StatusEvent, surface: Surface = "") -> Pressed:
+        """`finish_run` by a report, which is stored with it."""
+        assert event.run_id is not None, "only what is about a run comes here"
+        return self._finish(event.run_id, event.actor, event.message, surface, event)
+
+    def finish_run(self, run_id: str, actor: str | None, message: str, surface: Surface = "") -> Pressed:
         """A run says that it is done: it is completed, and the item moves on if its workflow lets a program do that.
 
-        One write with the report itself. Raises `RefusedError` for a run that has ended.
+        Raises `RefusedError` for a run that has ended.
         """
-        assert event.run_id is not None, "only what is about a run comes here"
-        wanted = Press(action="", actor=event.actor, run_id=event.run_id, reason=event.message)
+        return self._finish(run_id, actor, message, surface, None)
+
+    def _finish(
+        self, run_id: str, actor: str | None, message: str, surface: Surface, event: StatusEvent | None
+    ) -> Pressed:
+        wanted = Press(action="", actor=actor, run_id=run_id, reason=message)
         event_id = new_id("wev")
 
         def step(case: Case, stamp: Stamp) -> Taken:
-            action = completion_of(case, find_run(case, wanted.run_id))
+            action = completion_of(case, find_run(case, run_id))
             return take(case, action, wanted, stamp) if action is not None else Taken(case)
 
         def write(db: Database) -> tuple[Taken, Run, WorkItem]:
-            status_storage.insert(db, event)
-            need_open(run_storage.get(db, wanted.run_id))
+            if event is not None:
+                status_storage.insert(db, event)
+            need_open(run_storage.get(db, run_id))
             taken = self._saved(db, lambda case: step(case, self._stamp()))
             if taken.action is None:
-                done = partial(complete, actor=event.actor, message=event.message, now=self.clock.now())
-                run_storage.advance(db, wanted.run_id, done, event_id)
+                done = partial(complete, actor=actor, message=message, now=self.clock.now())
+                run_storage.advance(db, run_id, done, event_id)
             case_storage.audit_action(db, taken, wanted, surface, self.clock.now())
-            return taken, run_storage.get(db, wanted.run_id), item_storage.get(db, self._id)
+            return taken, run_storage.get(db, run_id), item_storage.get(db, self._id)
 
         taken, run, item = self._services.write(write)
         self._told(taken)

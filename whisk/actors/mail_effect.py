@@ -70,13 +70,12 @@ class WorkEffects:
         run_id = sender.id if sender.kind == "run" else message.run_id
         if run_id is None:
             return
-        handle = self._work.run(run_id)
-        if sender.kind != "run":
-            # An agent's mail is from its terminal by default; only its own run is completed by it.
-            run = get(handle.show.remote())
-            if sender.id not in (run.pty_id, run.session_id):
-                raise RefusedError(f"{sender} does not belong to run {run_id}, which goes on", run=run_id)
-        get(handle.complete.remote(str(sender), message.body or message.subject or ""))
+        run = get(self._work.run(run_id).refresh.remote())
+        # An agent's mail is from its terminal by default; only its own run is completed by it.
+        if sender.kind != "run" and sender.id not in (run.pty_id, run.session_id):
+            raise RefusedError(f"{sender} does not belong to run {run_id}, which goes on", run=run_id)
+        said = message.body or message.subject or ""
+        get(self._work.item(run.work_item_id).finish_run.remote(run.id, str(sender), said, "mail"))
 
 
 def _items(mail: Draft | MailMessage) -> list[str]:

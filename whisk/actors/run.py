@@ -136,10 +136,6 @@ class RunActor(Actor):
         self._show(self._services.write(change))
         return self._run
 
-    def complete(self, by: str | None, message: str) -> Run:
-        """The agent says that it is done. Raises `RefusedError` for a run that has ended."""
-        return self._advance(lambda run: steps.complete(run, by, message, self.clock.now()))
-
     def heartbeat(self) -> Run:
         """A sign of life; the last one wins. Means nothing to a run that has ended, and is no news to anybody."""
         self._run = self._step(lambda run: steps.see(run, self.clock.now()))
@@ -220,7 +216,6 @@ class RunHandle(Handle):
     refresh: Method[[], Run]
     launch: Method[[LaunchRun], Run]
     cancel: Method[..., Run]
-    complete: Method[[str | None, str], Run]
     heartbeat: Method[[], Run]
     report: Method[[StatusEvent], Run]
     spoken_to: Method[[], None]

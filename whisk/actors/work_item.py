@@ -170,6 +170,7 @@ class WorkItemHandle(Handle):
     press_and_launch: Method[..., Run]
     launch_execution: Method[..., Run]
     report_done: Method[..., Pressed]
+    finish_run: Method[..., Pressed]
     ask_question: Method[[AskQuestion], Question]
     answer_question: Method[[str, AnswerQuestion], Question]
     await_answer: Method[[str], Question]

@@ -58,3 +58,18 @@ def test_a_deleted_item_is_gone(call: Call, item: dict[str, Any]) -> None:
     assert call("GET", "/v1/work-items").json == []
     assert call("GET", "/v1/work-item-runs").json == []
     assert call("POST", f"/v1/work-item-runs/{run['id']}/cancel", {}).status == 404
+
+
+def test_a_long_list_is_read_in_parts(call: Call, item: dict[str, Any]) -> None:
+    more = [call("POST", "/v1/work-items", {"projectId": item["projectId"], "title": f"T{n}"}).json for n in range(3)]
+    first = call("GET", "/v1/work-items?limit=2").json
+    assert first == [item, more[0]]
+    rest = call("GET", f"/v1/work-items?projectId={item['projectId']}&limit=5&after={first[-1]['id']}").json
+    assert rest == more[1:]
+    assert call("GET", "/v1/work-items?stageId=done").json == []
+    assert len(call("GET", "/v1/work-items?stageId=backlog").json) == 4
+    assert call("GET", "/v1/work-items?after=item_9").status == 404
+    assert call("GET", "/v1/work-items?limit=0").status == 400
+    for path in ("work-item-runs", "questions", "gate-reports", "artifacts", "workflow-events", "sessions", "ptys"):
+        assert call("GET", f"/v1/{path}?limit=1").json == [], path
+        assert call("GET", f"/v1/{path}?after=x_9").status == 404, path

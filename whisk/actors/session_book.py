@@ -17,6 +17,7 @@ from whisk.errors import WhiskError
 from whisk.ids import new_id
 from whisk.storage import session as storage
 from whisk.storage import terminal as terminal_storage
+from whisk.storage.page import WHOLE, Page
 from whisk.storage.transcript import Transcript
 from whisk.terminal.pty import PtyInfo, PtyRecord, info
 from whisk.work.order import place_order
@@ -86,9 +87,9 @@ class SessionBook:
         except WhiskError as error:
             self.system.log.warning("an empty session was left", session=session.name, error=error.message)
 
-    def sessions(self, project_id: str | None = None) -> list[Session]:
+    def sessions(self, project_id: str | None = None, page: Page = WHOLE) -> list[Session]:
         """Oldest first."""
-        return self.services.store.read(lambda db: storage.select(db, project_id))
+        return self.services.store.read(lambda db: storage.select(db, project_id, page))
 
     def show(self, session_id: str) -> Session:
         """As it is stored; a session at rest is not woken for that."""
@@ -118,9 +119,9 @@ class SessionBook:
                 self.system.log.warning("a session was not told", session=session_id, error=error.message)
             self.services.changed(session_id)
 
-    def ptys(self) -> list[PtyInfo]:
+    def ptys(self, page: Page = WHOLE) -> list[PtyInfo]:
         """The terminals of the sessions that there are, oldest first."""
-        records = self.services.store.read(storage.select_terminals)
+        records = self.services.store.read(lambda db: storage.select_terminals(db, page))
         handles = [self.system.find(f"pty:{record.id}", handle=PtyHandle) for record in records]
         asked = [handle.info.remote() if handle is not None else None for handle in handles]
         pending = [ask for ask in asked if ask is not None]

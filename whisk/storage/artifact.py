@@ -6,6 +6,7 @@ from peewee import BigIntegerField, Database, Model, TextField
 
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
+from whisk.storage.page import WHOLE, Page
 from whisk.work.artifact import Artifact
 
 
@@ -43,7 +44,7 @@ ARTIFACTS = Documents(
 )
 
 
-def select(db: Database, *, work_item_id: str | None = None) -> list[Artifact]:
+def select(db: Database, *, work_item_id: str | None = None, page: Page = WHOLE) -> list[Artifact]:
     """Oldest first."""
     where = [] if work_item_id is None else [ArtifactRow.work_item_id == work_item_id]
-    return ARTIFACTS.select(db, *where)
+    return ARTIFACTS.select(db, *where, page=page)

@@ -18,6 +18,7 @@ from whisk.matters.audit import Surface
 from whisk.storage import audit
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
+from whisk.storage.page import Page
 from whisk.values import encode
 
 KEPT_REQUESTS = 5000
@@ -141,7 +142,9 @@ def list_requests(db: Database, states: Iterable[State] | None = None, limit: in
     where = [] if states is None else [RequestRow.state.in_(list(states))]
     if limit is None:
         return REQUESTS.select(db, *where)
-    newest = REQUESTS.select(db, *where, order=(RequestRow.created_at.desc(), RequestRow.id.desc()), limit=limit)
+    newest = REQUESTS.select(
+        db, *where, order=(RequestRow.created_at.desc(), RequestRow.id.desc()), page=Page(limit=limit)
+    )
     return newest[::-1]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from peewee import Database
 
 from whisk.errors import NotFoundError
+from whisk.storage.page import WHOLE, Page, cut
 from whisk.values import Record, decode, encode
 
 R = TypeVar("R", bound=Record)
@@ -40,12 +41,12 @@ class Documents(Generic[R]):
             raise self.unknown(id)
         return found[0]
 
-    def select(self, db: Database, *where: Any, order: Iterable[Any] = (), limit: int | None = None) -> list[R]:
-        """Those that fit every condition, in this order, else by the time they were made; at most `limit` of them."""
+    def select(self, db: Database, *where: Any, order: Sequence[Any] = (), page: Page = WHOLE) -> list[R]:
+        """Those that fit every condition, in this order, else by the time they were made; cut to the page."""
         query = self._model.select(self._model.doc)
         if where:
             query = query.where(*where)
-        query = query.order_by(*(tuple(order) or (self._model.created_at, self._model.id))).limit(limit)
+        query = cut(db, query, self._model, order or (self._model.created_at, self._model.id), page)
         return [decode(doc, self._kind) for (doc,) in query.tuples().execute(db)]
 
     def clear(self, db: Database) -> int:

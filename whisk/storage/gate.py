@@ -8,6 +8,7 @@ from whisk.matters.audit import AuditEntry, Surface
 from whisk.storage import audit
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
+from whisk.storage.page import WHOLE, Page
 from whisk.work.gate import GateReport
 
 
@@ -65,7 +66,7 @@ def complete(db: Database, done: GateReport, surface: Surface = "") -> None:
     audit.record(db, entry)
 
 
-def select(db: Database, *, work_item_id: str | None = None) -> list[GateReport]:
+def select(db: Database, *, work_item_id: str | None = None, page: Page = WHOLE) -> list[GateReport]:
     """Oldest first."""
     where = [] if work_item_id is None else [GateRow.work_item_id == work_item_id]
-    return GATES.select(db, *where)
+    return GATES.select(db, *where, page=page)

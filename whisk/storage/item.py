@@ -13,6 +13,7 @@ from peewee import BigIntegerField, Database, IntegerField, Model, TextField
 
 from whisk.errors import NotFoundError
 from whisk.storage.migration import Migration
+from whisk.storage.page import WHOLE, Page, cut
 from whisk.values import decode, encode
 from whisk.work.item import RunState, WorkItem, with_run_state
 
@@ -78,9 +79,13 @@ def get(db: Database, item_id: str) -> WorkItem:
     return found[0]
 
 
-def select(db: Database, project_id: str | None = None) -> list[WorkItem]:
-    """By project and number; all of them, or those of one project."""
-    return _select(db) if project_id is None else _select(db, ItemRow.project_id == project_id)
+def select(
+    db: Database, project_id: str | None = None, *, stage_id: str | None = None, page: Page = WHOLE
+) -> list[WorkItem]:
+    """By project and number; all of them, or those of one project or stage."""
+    where = [] if project_id is None else [ItemRow.project_id == project_id]
+    where += [] if stage_id is None else [ItemRow.stage_id == stage_id]
+    return _select(db, *where, page=page)
 
 
 def select_ids(db: Database, ids: Iterable[str]) -> list[WorkItem]:
@@ -109,10 +114,11 @@ def clear(db: Database) -> int:
     return int(ItemRow.delete().execute(db))
 
 
-def _select(db: Database, *where: Any) -> list[WorkItem]:
-    query = ItemRow.select(ItemRow.doc, ItemRow.run_state).order_by(ItemRow.project_id, ItemRow.number)
+def _select(db: Database, *where: Any, page: Page = WHOLE) -> list[WorkItem]:
+    query = ItemRow.select(ItemRow.doc, ItemRow.run_state)
     if where:
         query = query.where(*where)
+    query = cut(db, query, ItemRow, (ItemRow.project_id, ItemRow.number), page)
     return [with_run_state(decode(doc, WorkItem), state) for doc, state in query.tuples().execute(db)]
 
 

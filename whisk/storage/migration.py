@@ -37,6 +37,8 @@ _NOUNS: tuple[str, ...] = (
     "search",
     "item_link",
     *("webhook", "matter"),
+    # Last, since it needs the tables of others.
+    "page",
 )
 
 

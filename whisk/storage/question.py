@@ -6,6 +6,7 @@ from peewee import BigIntegerField, Database, Model, TextField
 
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
+from whisk.storage.page import WHOLE, Page
 from whisk.work.question import Question
 
 
@@ -46,11 +47,13 @@ QUESTIONS = Documents(
 )
 
 
-def select(db: Database, *, work_item_id: str | None = None, status: str | None = None) -> list[Question]:
+def select(
+    db: Database, *, work_item_id: str | None = None, status: str | None = None, page: Page = WHOLE
+) -> list[Question]:
     """Oldest first."""
     where = [] if work_item_id is None else [QuestionRow.work_item_id == work_item_id]
     where += [] if status is None else [QuestionRow.status == status]
-    return QUESTIONS.select(db, *where)
+    return QUESTIONS.select(db, *where, page=page)
 
 
 def count_open(db: Database, run_id: str) -> int:

@@ -10,6 +10,7 @@ from peewee import BigIntegerField, Database, Model, TextField
 from whisk.storage import item as item_storage
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
+from whisk.storage.page import WHOLE, Page
 from whisk.storage.terminal import TerminalRow
 from whisk.storage.workflow_event import WORKFLOW_EVENTS
 from whisk.work.run import TERMINAL, Run
@@ -109,11 +110,13 @@ def get(db: Database, run_id: str) -> Run:
     return RUNS.get(db, run_id)
 
 
-def select(db: Database, *, work_item_id: str | None = None, project_id: str | None = None) -> list[Run]:
+def select(
+    db: Database, *, work_item_id: str | None = None, project_id: str | None = None, page: Page = WHOLE
+) -> list[Run]:
     """By work item, then the time they were made."""
     where = [] if work_item_id is None else [RunRow.work_item_id == work_item_id]
     where += [] if project_id is None else [RunRow.project_id == project_id]
-    return RUNS.select(db, *where, order=_ORDER)
+    return RUNS.select(db, *where, order=_ORDER, page=page)
 
 
 def select_open(db: Database, *, work_item_id: str | None = None, project_id: str | None = None) -> list[Run]:

@@ -7,6 +7,7 @@ from peewee import BigIntegerField, Database, Model, TextField
 from whisk.clock import Instant
 from whisk.errors import NotFoundError
 from whisk.storage.migration import Migration
+from whisk.storage.page import WHOLE, Page, cut
 from whisk.storage.terminal import TerminalRow
 from whisk.terminal.pty import PtyRecord
 from whisk.values import decode, encode
@@ -65,21 +66,19 @@ def get(db: Database, session_id: str) -> Session:
     raise _unknown(session_id)
 
 
-def select(db: Database, project_id: str | None = None) -> list[Session]:
+def select(db: Database, project_id: str | None = None, page: Page = WHOLE) -> list[Session]:
     """Oldest first; all of them, or those of one project."""
-    query = SessionRow.select(SessionRow.doc).order_by(SessionRow.created_at, SessionRow.id)
+    query = SessionRow.select(SessionRow.doc)
     if project_id is not None:
         query = query.where(SessionRow.project_id == project_id)
+    query = cut(db, query, SessionRow, (SessionRow.created_at, SessionRow.id), page)
     return [decode(doc, Session) for (doc,) in query.tuples().execute(db)]
 
 
-def select_terminals(db: Database) -> list[PtyRecord]:
+def select_terminals(db: Database, page: Page = WHOLE) -> list[PtyRecord]:
     """The terminals of the sessions that there are, oldest first."""
-    query = (
-        TerminalRow.select(TerminalRow.doc)
-        .where(TerminalRow.session_id.in_(SessionRow.select(SessionRow.id)))
-        .order_by(TerminalRow.created_at, TerminalRow.id)
-    )
+    query = TerminalRow.select(TerminalRow.doc).where(TerminalRow.session_id.in_(SessionRow.select(SessionRow.id)))
+    query = cut(db, query, TerminalRow, (TerminalRow.created_at, TerminalRow.id), page)
     return [decode(doc, PtyRecord) for (doc,) in query.tuples().execute(db)]
 
 

@@ -11,6 +11,7 @@ from whisk.storage import session as session_storage
 from whisk.storage import terminal as terminal_storage
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
+from whisk.storage.page import Page
 from whisk.storage.project import PROJECTS
 from whisk.values import Record
 from whisk.work.status import ReportStatus, StatusEvent, Surroundings, mark_read
@@ -87,7 +88,8 @@ def select(db: Database, query: StatusQuery) -> list[StatusEvent]:
     names = ("project_id", "work_item_id", "run_id", "session_id", "pty_id")
     where = [getattr(StatusEventRow, name) == value for name in names if (value := getattr(query, name))]
     where += [StatusEventRow.read_at.is_null()] if query.unread_only else []
-    return STATUS_EVENTS.select(db, *where, order=[StatusEventRow.seq.desc()], limit=query.limit)[::-1]
+    newest_first = [StatusEventRow.seq.desc()]
+    return STATUS_EVENTS.select(db, *where, order=newest_first, page=Page(limit=query.limit))[::-1]
 
 
 def read(db: Database, event_id: str, now: Instant) -> tuple[StatusEvent, bool]:

@@ -13,6 +13,7 @@ from whisk.hooks.entry import AgentBridgeEvent
 from whisk.hooks.turn import TELLING, Decision, Turn, TurnReport, turn_of
 from whisk.storage.bridge import REQUESTS, BridgeRow, RequestRow
 from whisk.storage.hook_event import HookEventRow
+from whisk.storage.page import Page
 from whisk.values import decode
 
 # A terminal's last events are enough: one of them tells, unless a hundred notifications came since.
@@ -31,7 +32,7 @@ def last_turn(db: Database, pty_id: str) -> Turn | None:
 
 
 def _newest(db: Database, where: Any, by: Any) -> BridgeRequest | None:
-    found = REQUESTS.select(db, where, order=(by.desc(), RequestRow.id.desc()), limit=1)
+    found = REQUESTS.select(db, where, order=(by.desc(), RequestRow.id.desc()), page=Page(limit=1))
     return found[0] if found else None
 
 

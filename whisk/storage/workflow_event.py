@@ -6,6 +6,7 @@ from peewee import BigIntegerField, Database, Model, TextField
 
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
+from whisk.storage.page import WHOLE, Page
 from whisk.work.workflow_event import WorkflowEvent
 
 
@@ -44,7 +45,7 @@ WORKFLOW_EVENTS = Documents(
 )
 
 
-def select(db: Database, *, work_item_id: str | None = None) -> list[WorkflowEvent]:
+def select(db: Database, *, work_item_id: str | None = None, page: Page = WHOLE) -> list[WorkflowEvent]:
     """Oldest first."""
     where = [] if work_item_id is None else [WorkflowEventRow.work_item_id == work_item_id]
-    return WORKFLOW_EVENTS.select(db, *where)
+    return WORKFLOW_EVENTS.select(db, *where, page=page)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from whisk.actors.future import get
 from whisk.http.api import Api
+from whisk.http.page import Paged
 from whisk.http.route import Request, Route
 from whisk.storage import gate as gate_storage
-from whisk.values import Record
 from whisk.work.gate import CompleteGate, GateReport
 
 
-class GateFilter(Record, frozen=True):
+class GateFilter(Paged, frozen=True):
     work_item_id: str | None = None
 
 
 def list_gates(api: Api, request: Request[None, GateFilter]) -> list[GateReport]:
-    return api.store.read(lambda db: gate_storage.select(db, work_item_id=request.query.work_item_id))
+    return api.store.read(
+        lambda db: gate_storage.select(db, work_item_id=request.query.work_item_id, page=request.query.page)
+    )
 
 
 def complete_gate(api: Api, request: Request[CompleteGate, None]) -> GateReport:

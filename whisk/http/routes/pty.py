@@ -11,6 +11,7 @@ import msgspec
 from whisk.actors.pty import PtyHandle
 from whisk.errors import InvalidError, WhiskError
 from whisk.http.api import Api
+from whisk.http.page import Paged
 from whisk.http.route import Request, Route
 from whisk.http.viewer import Viewer, refuse_viewer
 from whisk.http.websocket import WebSocket
@@ -114,8 +115,8 @@ class AttachQuery(Record, frozen=True):
     read_only: bool = False
 
 
-def list_ptys(api: Api, request: Request[None, None]) -> list[PtyInfo]:
-    return api.sessions.ptys()
+def list_ptys(api: Api, request: Request[None, Paged]) -> list[PtyInfo]:
+    return api.sessions.ptys(request.query.page)
 
 
 def show_pty(api: Api, request: Request[None, None]) -> PtyInfo:
@@ -245,7 +246,15 @@ def _bytes(text: str) -> bytes:
 _ONE = "/v1/ptys/{pty_id}"
 
 ROUTES = (
-    Route("GET", "/v1/ptys", list_ptys, "List terminals, oldest first", reply=list[PtyInfo], operation="listPTYs"),
+    Route(
+        "GET",
+        "/v1/ptys",
+        list_ptys,
+        "List terminals, oldest first",
+        query=Paged,
+        reply=list[PtyInfo],
+        operation="listPTYs",
+    ),
     Route("GET", _ONE, show_pty, "Show one terminal", reply=PtyInfo, operation="getPTY"),
     Route(
         "DELETE",

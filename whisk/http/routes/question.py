@@ -9,6 +9,7 @@ import msgspec
 from whisk.actors.future import get
 from whisk.errors import DeadlineError, InvalidError
 from whisk.http.api import Api
+from whisk.http.page import Paged
 from whisk.http.route import Request, Route
 from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
@@ -18,7 +19,7 @@ from whisk.work.question import AnswerQuestion, AskQuestion, Question
 _DAY_MS = 86_400_000
 
 
-class QuestionFilter(Record, frozen=True):
+class QuestionFilter(Paged, frozen=True):
     work_item_id: str | None = None
     status: Literal["open", "answered"] | None = None
 
@@ -32,7 +33,7 @@ class AnswerWait(Record, frozen=True):
 def list_questions(api: Api, request: Request[None, QuestionFilter]) -> list[Question]:
     wanted = request.query
     return api.store.read(
-        lambda db: question_storage.select(db, work_item_id=wanted.work_item_id, status=wanted.status)
+        lambda db: question_storage.select(db, work_item_id=wanted.work_item_id, status=wanted.status, page=wanted.page)
     )
 
 

@@ -7,13 +7,14 @@ from typing import ClassVar
 from whisk.actors.future import get
 from whisk.actors.work_item import LAUNCH_SECONDS
 from whisk.http.api import Api
+from whisk.http.page import Paged
 from whisk.http.route import Request, Route
 from whisk.storage import run as run_storage
 from whisk.values import Record
 from whisk.work.run import LaunchRun, Run, StartRun
 
 
-class RunFilter(Record, frozen=True):
+class RunFilter(Paged, frozen=True):
     work_item_id: str | None = None
 
 
@@ -25,7 +26,9 @@ class CancelRun(Record, frozen=True):
 
 
 def list_runs(api: Api, request: Request[None, RunFilter]) -> list[Run]:
-    return api.store.read(lambda db: run_storage.select(db, work_item_id=request.query.work_item_id))
+    return api.store.read(
+        lambda db: run_storage.select(db, work_item_id=request.query.work_item_id, page=request.query.page)
+    )
 
 
 def show_run(api: Api, request: Request[None, None]) -> Run:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from whisk.actors.session import START_SECONDS, SessionHandle
 from whisk.actors.session_book import CLOSE_SECONDS
 from whisk.http.api import Api
+from whisk.http.page import Paged
 from whisk.http.route import Request, Route
 from whisk.values import Record
 from whisk.work.session import (
@@ -87,8 +88,8 @@ def _session(api: Api, request: Request[Any, Any]) -> SessionHandle:
     return api.sessions.session(request.path["session_id"])
 
 
-def list_sessions(api: Api, request: Request[None, None]) -> list[Session]:
-    return api.sessions.sessions()
+def list_sessions(api: Api, request: Request[None, Paged]) -> list[Session]:
+    return api.sessions.sessions(page=request.query.page)
 
 
 def create_session(api: Api, request: Request[CreateSession, None]) -> CreatedSession:
@@ -152,6 +153,7 @@ ROUTES = (
         "/v1/sessions",
         list_sessions,
         "List sessions, oldest first",
+        query=Paged,
         reply=list[Session],
         operation="listSessions",
     ),

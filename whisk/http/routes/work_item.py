@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from whisk.actors.future import get
 from whisk.http.api import Api
+from whisk.http.page import Paged
 from whisk.http.route import Request, Route
 from whisk.storage import item as item_storage
-from whisk.values import Record
 from whisk.work.item import CreateWorkItem, WorkItem
 
 
-class WorkItemFilter(Record, frozen=True):
+class WorkItemFilter(Paged, frozen=True):
     project_id: str | None = None
+    stage_id: str | None = None
 
 
 def list_items(api: Api, request: Request[None, WorkItemFilter]) -> list[WorkItem]:
-    return api.store.read(lambda db: item_storage.select(db, request.query.project_id))
+    wanted = request.query
+    return api.store.read(
+        lambda db: item_storage.select(db, wanted.project_id, stage_id=wanted.stage_id, page=wanted.page)
+    )
 
 
 def create_item(api: Api, request: Request[CreateWorkItem, None]) -> WorkItem:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from whisk.http.api import Api
+from whisk.http.page import Paged
 from whisk.http.route import Request, Route
 from whisk.storage import workflow_event as event_storage
-from whisk.values import Record
 from whisk.work.workflow_event import WorkflowEvent
 
 
-class WorkflowEventFilter(Record, frozen=True):
+class WorkflowEventFilter(Paged, frozen=True):
     work_item_id: str | None = None
 
 
 def list_events(api: Api, request: Request[None, WorkflowEventFilter]) -> list[WorkflowEvent]:
-    return api.store.read(lambda db: event_storage.select(db, work_item_id=request.query.work_item_id))
+    return api.store.read(
+        lambda db: event_storage.select(db, work_item_id=request.query.work_item_id, page=request.query.page)
+    )
 
 
 ROUTES: tuple[Route, ...] = (

@@ -9,7 +9,7 @@ import time
 
 from bench.report import machine
 
-NAMES = ("relay", "actors", "mail", "waiter", "answer", "pty", "attach", "session", "hub", "daemon")
+NAMES = ("relay", "actors", "mail", "waiter", "answer", "pty", "attach", "session", "hub", "daemon", "commands")
 
 
 def main() -> int:

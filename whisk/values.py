@@ -6,6 +6,7 @@ RFC 3339 text. JSON enters through `decode` and is never `Any` after that.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,6 +28,8 @@ class Record(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw
 def _encode(value: Any) -> Any:
     if isinstance(value, Instant):
         return value.rfc3339()
+    if isinstance(value, MappingProxyType):
+        return dict(value)
     raise TypeError(f"cannot encode {type(value).__name__}")
 
 

@@ -114,6 +114,13 @@ def test_project_settings_that_keep_hooks_from_running_are_found(
     assert "disableAllHooks" in lines[0]["detail"]
 
 
+def test_a_persons_own_settings_are_no_projects(shared_daemon: Whiskd, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared_daemon.cli("hook", "install", "claude", check=0)
+    monkeypatch.chdir(shared_daemon.home)
+    page = json.loads(shared_daemon.cli("doctor", "-json").stdout)
+    assert not any("hears twice" in each["detail"] for each in page["findings"])
+
+
 def test_a_shell_with_an_outer_sessions_variables_is_told_so(shared_daemon: Whiskd) -> None:
     found = findings(shared_daemon, WHISK_PTY_ID="pty_gone")
     assert "which this daemon does not know" in found["shell environment"]["detail"]

@@ -40,6 +40,17 @@ def test_an_installed_hook_reports_and_a_removal_restores_it(shared_daemon: Whis
     assert settings.read_text() == '{\n    "model": "opus"\n}\n'
 
 
+def test_a_helper_that_starts_nothing_is_written_anew_by_the_next_daemon(daemon: Whiskd) -> None:
+    daemon.cli("hook", "install", "claude", check=0)
+    helper = daemon.home / ".config/whisk/bin/whisk-hook-helper"
+    good = helper.read_text()
+    helper.write_text(good.replace("relay.py", "gone.py"))
+    assert "modified" in daemon.cli("hook", "check", "claude", check=1).stdout
+    daemon.restart()
+    assert helper.read_text() == good
+    assert "current" in daemon.cli("hook", "check", "claude", check=0).stdout
+
+
 def test_what_cannot_be_written_is_printed_instead(shared_daemon: Whiskd, tmp_path: Path) -> None:
     (tmp_path / "hooks.json").write_text("{} // mine\n")
     env = {"CODEX_HOME": str(tmp_path)}

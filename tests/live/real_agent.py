@@ -107,6 +107,9 @@ class RealAgent:
         env = "".join(f"{name} = {json.dumps(value)}\n" for name, value in (NETWORKLESS | self.environment()).items())
         (home / ".config/whisk/config.toml").write_text(f"{profile}[profiles.real.env]\n{env}")
         self.whiskd.start()
+        if not events:
+            # As a person does it, instead of by hand.
+            self.whiskd.cli("hook", "install", self.provider, check=0, **self.environment())
         self.pty = ""
 
     def configure(self, events: tuple[str, ...]) -> list[str]:

@@ -83,7 +83,8 @@ def _mend(state: AgentHookIntegration) -> str:
 def _shadows(user_file: Path, folder: Path) -> Iterator[Finding]:
     """Settings of the project or the machine that keep the person's hooks from running, or run them twice."""
     for file in (*_project_files(folder), *_MANAGED):
-        if file == user_file or not file.is_file():
+        # Who stands in their home folder sees their own settings as a project's.
+        if not file.is_file() or (user_file.exists() and file.samefile(user_file)):
             continue
         try:
             text = read_settings(file).text or ""

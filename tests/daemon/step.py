@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from typing import Any
 
 from tests.captured import raw
+from whisk.cli.process import wait_until
 
 from .work_step import WORK_STEPS
-from .world import WAIT, World
+from .world import SECONDS, WAIT, World
 
 Step = Callable[[World], Any]
 
@@ -112,6 +114,25 @@ def set_up(w: World) -> None:
     assert now[wanted["id"]] != "missing"
     assert w.ok("listSkills", query={"projectId": w.project})["sources"] != []
     w.ok("rescanSkills")
+
+
+def tell_webhook(w: World) -> None:
+    """To a port on which nobody listens: each delivery becomes a dead letter."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    made = w.ok("createWebhook", {"url": f"http://127.0.0.1:{port}/", "types": ["mail.escalated"], "actor": "ada"})
+    webhook = {"webhook_id": made["webhook"]["id"]}
+    assert w.ok("testWebhook", **webhook)["delivered"] is False
+    assert w.ok("rotateWebhookSecret", **webhook)["secret"] != made["secret"]
+    w.mail(type="escalation")
+    assert wait_until(lambda: w.ok("listDeadLettersOfWebhook", **webhook) != [], SECONDS)
+    (letter,) = w.ok("listDeadLettersOfWebhook", **webhook)
+    assert len(w.ok("redeliverDeadLetters", **webhook)) == 1
+    w.ok("redeliverDeadLetter", letter_id=letter["id"], **webhook)
+    assert w.ok("pauseWebhook", **webhook)["paused"]
+    assert w.ok("resumeWebhook", **webhook)["id"] in [each["id"] for each in w.ok("listWebhooks")]
+    w.ok("getWebhook", **webhook)
+    w.ok("removeWebhook", **webhook)
 
 
 def log_of_hooks(w: World) -> None:
@@ -240,4 +261,12 @@ STEPS |= dict.fromkeys(
     ("clearAgentHookLog", "getAgentHookLogStatus", "openAgentHookLog", "setAgentHookLogSettings"), log_of_hooks
 )
 STEPS |= dict.fromkeys(("applyOnboarding", "getOnboarding", "listSkills", "rescanSkills"), set_up)
+STEPS |= dict.fromkeys(
+    (
+        "createWebhook", "getWebhook", "listDeadLettersOfWebhook", "listWebhooks", "pauseWebhook",
+        "redeliverDeadLetter", "redeliverDeadLetters", "removeWebhook", "resumeWebhook", "rotateWebhookSecret",
+        "testWebhook",
+    ),
+    tell_webhook,
+)  # fmt: skip
 STEPS |= WORK_STEPS

@@ -27,10 +27,16 @@ ELSEWHERE = {"replayDeadLetter"}
 
 
 @pytest.fixture(scope="module")
-def world(shared_daemon: Whiskd, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    made = World(shared_daemon, tmp_path_factory.mktemp("root"))
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """In a daemon of its own, which gives a delivery up at once."""
+    home, root = tmp_path_factory.mktemp("whiskd"), tmp_path_factory.mktemp("root")
+    (home / "config.toml").write_text("[webhooks]\nattempts = 1\n")
+    whiskd = Whiskd(home / "home", {"WHISK_CONFIG": str(home / "config.toml")})
+    whiskd.start()
+    made = World(whiskd, root)
     yield made
     made.close()
+    whiskd.close()
 
 
 def test_every_operation_has_a_step_and_every_step_an_operation() -> None:

@@ -46,7 +46,8 @@ def page(routes: tuple[Route, ...], made: Document) -> str:
     nouns = sorted({_noun(route) for route in routes})
     lines = [_HEAD]
     for noun in nouns:
-        lines.append(f"## {noun.capitalize()}\n")
+        # Not the bare noun: a record of that name would not be found by its link.
+        lines.append(f"## {noun.capitalize()} operations\n")
         for route in routes:
             if _noun(route) == noun:
                 operation = made["paths"][wire_path(route.path)][route.method.lower()]

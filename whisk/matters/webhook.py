@@ -71,7 +71,7 @@ class SecretWebhook(Record, frozen=True):
 
 
 class CreateWebhook(Record, frozen=True):
-    """`secret` signs the requests; without one it is made. `surface` is filled in by whiskd."""
+    """`secret` signs the requests; without one it is made."""
 
     url: str
     types: list[MatterType] = []

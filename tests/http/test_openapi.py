@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -196,3 +197,10 @@ def test_the_page_has_every_operation_and_every_record() -> None:
         assert f"`{each.method} {openapi.wire_path(each.path)}` · `{each.operation}`" in text
     for name in made["components"]["schemas"]:
         assert f"### {name}\n" in text
+
+
+def test_every_link_of_the_page_leads_to_one_heading() -> None:
+    text = manual.page(all_routes(), openapi.document(all_routes()))
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    anchors = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    assert [link for link in set(re.findall(r"\(#([^)]*)\)", text)) if anchors.count(link) != 1] == []

@@ -30,6 +30,7 @@ SOURCES: dict[str, Source] = {
     "pty": Source("/v1/ptys", about=("status", "title")),
     "prompt": Source("/v1/agent-prompts", about=("message",), query=(("status", "pending"),)),
     "question": Source("/v1/questions", about=("status", "prompt")),
+    "artifact": Source("/v1/artifacts", about=("kind", "status", "title")),
     "gate": Source("/v1/gate-reports", about=("status", "name")),
     "report": Source("/v1/status-events", about=("kind", "message"), query=(("unreadOnly", "true"),)),
     "mail": Source("/v1/mail", about=("subject",), query=(("limit", "50"),)),

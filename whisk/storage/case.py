@@ -6,28 +6,37 @@ Both are used inside one write of the journal, so that no other step comes betwe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from peewee import Database
 
 from whisk.clock import Instant
 from whisk.matters.audit import AuditEntry, Surface
-from whisk.storage import artifact as artifact_storage
 from whisk.storage import audit
 from whisk.storage import definition as definition_storage
-from whisk.storage import gate as gate_storage
 from whisk.storage import item as item_storage
-from whisk.storage import question as question_storage
 from whisk.storage import run as run_storage
 from whisk.storage.artifact import ARTIFACTS
 from whisk.storage.gate import GATES
 from whisk.storage.project import PROJECTS
 from whisk.storage.question import QUESTIONS
+from whisk.storage.statement import run
 from whisk.storage.workflow_event import WORKFLOW_EVENTS
+from whisk.values import Record, decode
 from whisk.work.action import Press, Taken
+from whisk.work.artifact import Artifact
 from whisk.work.case import Case
+from whisk.work.gate import GateReport
+from whisk.work.question import Question
+from whisk.work.run import Run
 
 Store = Callable[[Database, Any], None]
+R = TypeVar("R", bound=Record)
+
+# A case is read at every step, on the thread on which everything is written.
+_ABOUT = "SELECT doc FROM {} WHERE work_item_id = ?{} ORDER BY created_at, id"
+_ARTIFACTS, _GATES, _RUNS = (_ABOUT.format(table, "") for table in ("artifact", "gate", "run"))
+_QUESTIONS = _ABOUT.format("question", " AND status = 'open'")
 
 
 def load(db: Database, item_id: str) -> Case:
@@ -37,10 +46,10 @@ def load(db: Database, item_id: str) -> Case:
         project=PROJECTS.get(db, item.project_id),
         item=item,
         definition=definition_storage.get(db, item.workflow_id, item.workflow_version),
-        artifacts=tuple(artifact_storage.select(db, work_item_id=item_id)),
-        gates=tuple(gate_storage.select(db, work_item_id=item_id)),
-        runs=tuple(run_storage.select(db, work_item_id=item_id)),
-        questions=tuple(question_storage.select(db, work_item_id=item_id, status="open")),
+        artifacts=_all(db, _ARTIFACTS, item_id, Artifact),
+        gates=_all(db, _GATES, item_id, GateReport),
+        runs=_all(db, _RUNS, item_id, Run),
+        questions=_all(db, _QUESTIONS, item_id, Question),
     )
 
 
@@ -76,6 +85,10 @@ def audit_action(db: Database, taken: Taken, wanted: Press, surface: Surface, no
         run_id=taken.run.id if taken.run is not None else "",
     )
     audit.record(db, entry)
+
+
+def _all(db: Database, sql: str, item_id: str, kind: type[R]) -> tuple[R, ...]:
+    return tuple(decode(doc, kind) for (doc,) in run(db, sql, (item_id,)).fetchall())
 
 
 def _differing(db: Database, before: Iterable[Any], after: Iterable[Any], insert: Store, update: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from whisk.errors import InvalidError
 from whisk.profiles.skill import FILE_LIMIT, Place, SkillCatalog, read_head, skill_id
 from whisk.storage import skill as storage
 from whisk.storage.skill import scan
+from whisk.values import encode
 
 
 def place(folder: Path, depth: int = 4) -> Place:
@@ -96,6 +98,16 @@ def test_bytes_that_are_no_text_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad/SKILL.md").write_bytes(b"\xff\xfe")
     assert "bad/SKILL.md" in skipped(tmp_path)
+
+
+def test_names_that_are_no_text_spoil_nothing(tmp_path: Path) -> None:
+    write(tmp_path / "good", '---\nname: "a\\ud800b"\n---\n')
+    (Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))).mkdir()
+    write(Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")))
+    found = look(tmp_path)
+    assert [each.name for each in found.skills] == ["a?b"]
+    assert "is not UTF-8" in found.sources[0].skipped_reason
+    encode(found)
 
 
 def test_a_source_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,4 +113,7 @@ def read_head(text: str, folder: str) -> Head:
 
 
 def _text(value: object, limit: int) -> str:
-    return " ".join(value.split())[:limit] if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    # YAML can name half of a surrogate pair, which is no text.
+    return " ".join(value.encode("utf-8", "replace").decode().split())[:limit]

@@ -61,6 +61,9 @@ class _Look:
         if not self._is_inside(real):
             self.skip(f"{folder} leads out of {self._place.path}")
             return
+        if not _is_text(str(folder)):
+            self.skip(f"{os.fsencode(folder)!r} is not UTF-8")
+            return
         if real in self._seen:
             return
         self._seen.add(real)
@@ -116,6 +119,14 @@ class _Look:
 
     def _is_inside(self, real: str) -> bool:
         return real == self._root or real.startswith(self._root.rstrip("/") + "/")
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _count(folder: Path) -> int:

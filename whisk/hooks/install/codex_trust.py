@@ -55,7 +55,7 @@ def hash_of(hook: Placed) -> str:
     if hook.matcher is not None and label not in _NO_MATCHER:
         identity["matcher"] = hook.matcher
     written = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return f"sha256:{hashlib.sha256(written.encode()).hexdigest()}"
+    return f"sha256:{hashlib.sha256(written.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def states(text: str | None) -> States:

@@ -6,6 +6,7 @@ refuse them too, or read something else than we would.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from json import decoder
@@ -48,6 +49,8 @@ class Child(NamedTuple):
     value: Node
 
 
+# One change asks for the same text a dozen times.
+@functools.lru_cache(maxsize=2)
 def parse(text: str) -> Node:
     """The whole of `text`; raises `InvalidError` that says the line and what stands there."""
     at = _skip(text, 1 if text.startswith("\ufeff") else 0)

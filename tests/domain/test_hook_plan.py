@@ -90,10 +90,10 @@ def test_a_helper_can_be_read_back() -> None:
 
 
 def test_a_manifest_holds_one_install_for_each_file() -> None:
-    def made(version: str) -> Installed:
+    def made(path: str, version: str) -> Installed:
         return Installed(
             provider="claude",
-            config_path="/a",
+            config_path=path,
             command="c",
             groups_hash="h",
             events=(),
@@ -101,7 +101,9 @@ def test_a_manifest_holds_one_install_for_each_file() -> None:
             installed_at=Instant(0),
         )
 
-    manifest = Manifest().with_hook("/b", made("0")).with_hook("/a", made("1")).with_hook("/a", made("2"))
+    manifest = (
+        Manifest().with_hook("/b", made("/b", "0")).with_hook("/a", made("/a", "1")).with_hook("/a", made("/a", "2"))
+    )
     assert [each.version for each in manifest.hooks] == ["0", "2"]
     assert manifest.with_hook("/a", None).find("/a") is None
     assert manifest.with_skill("/s", "1").with_skill("/s", "2").skill_hash("/s") == "2"

@@ -101,11 +101,12 @@ def test_bytes_that_are_no_text_are_left_out(tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_text_spoil_nothing(tmp_path: Path) -> None:
-    write(tmp_path / "good", '---\nname: "a\\ud800b"\n---\n')
+    write(tmp_path / "good")
+    write(tmp_path / "half", '---\nname: "a\\ud800b"\n---\n')
     (Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))).mkdir()
     write(Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")))
     found = look(tmp_path)
-    assert [each.name for each in found.skills] == ["a?b"]
+    assert "a skill" in [each.name for each in found.skills]
     assert "is not UTF-8" in found.sources[0].skipped_reason
     encode(found)
 

@@ -9,7 +9,10 @@ import time
 
 from bench.report import machine
 
-NAMES = ("relay", "actors", "mail", "waiter", "answer", "pty", "attach", "session", "hub", "daemon", "commands")
+NAMES = (
+    *("relay", "actors", "mail", "waiter", "answer", "pty", "attach", "session"),
+    *("event", "surface", "hub", "daemon", "commands"),
+)
 
 
 def main() -> int:

@@ -13,7 +13,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Self
 
@@ -48,14 +50,26 @@ class Result:
 
 
 class Load:
-    """A running generator. `requests` holds one request per connection."""
+    """A running generator. `requests` holds, for each connection, the request that it sends, or those that it sends in
+    turn.
+    """
 
-    def __init__(self, kind: str, host: str, port: int, requests: list[bytes], seconds: float, every: float = 0.0):
+    def __init__(
+        self,
+        kind: str,
+        host: str,
+        port: int,
+        requests: Sequence[bytes | Sequence[bytes]],
+        seconds: float,
+        every: float = 0.0,
+    ):
         spec = {
             "kind": kind,
             "host": host,
             "port": port,
-            "requests": [request.decode("latin-1") for request in requests],
+            "requests": [
+                [each.decode("latin-1") for each in ((turn,) if isinstance(turn, bytes) else turn)] for turn in requests
+            ],
             "seconds": seconds,
             "every": every,
         }
@@ -68,7 +82,7 @@ class Load:
         self._process.stdin = None
 
     @classmethod
-    def closed(cls, host: str, port: int, requests: list[bytes], seconds: float) -> Self:
+    def closed(cls, host: str, port: int, requests: Sequence[bytes | Sequence[bytes]], seconds: float) -> Self:
         return cls("closed", host, port, requests, seconds)
 
     @classmethod
@@ -130,15 +144,15 @@ class Connection:
         self.socket.close()
 
 
-def _closed(host: str, port: int, requests: list[bytes], seconds: float) -> dict[str, Any]:
+def _closed(host: str, port: int, requests: list[list[bytes]], seconds: float) -> dict[str, Any]:
     selector = selectors.DefaultSelector()
     clock = time.perf_counter
     sent = {}
-    for request in requests:
+    for turn in requests:
         connection = Connection(host, port)
-        selector.register(connection, selectors.EVENT_READ, request)
+        selector.register(connection, selectors.EVENT_READ, following := cycle(turn))
         sent[connection] = clock()
-        connection.send(request)
+        connection.send(next(following))
     begins = clock() + WARM_UP
     ends = begins + seconds
     latencies: list[float] = []
@@ -153,7 +167,7 @@ def _closed(host: str, port: int, requests: list[bytes], seconds: float) -> dict
                 latencies.append(now - sent[asked])
                 errors += answer[0] >= 400
             sent[asked] = now
-            asked.send(key.data)
+            asked.send(next(key.data))
     return {"rate": len(latencies) / (now - begins), "latencies": latencies, "errors": errors}
 
 
@@ -189,12 +203,12 @@ def _paced(host: str, port: int, request: bytes, seconds: float, every: float) -
 
 def _main() -> None:
     spec = json.load(sys.stdin)
-    requests = [request.encode("latin-1") for request in spec["requests"]]
+    requests = [[each.encode("latin-1") for each in turn] for turn in spec["requests"]]
     place = spec["host"], spec["port"]
     if spec["kind"] == "closed":
         found = _closed(*place, requests, spec["seconds"])
     else:
-        found = _paced(*place, requests[0], spec["seconds"], spec["every"])
+        found = _paced(*place, requests[0][0], spec["seconds"], spec["every"])
     print(json.dumps(found))
 
 

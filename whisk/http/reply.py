@@ -6,12 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import gevent
+
 from whisk.errors import WhiskError
 from whisk.http.bottle_app import HTTPResponse
 from whisk.http.failure import problem, refusal, status_line
 from whisk.values import encode
 
 JSON = "application/json"
+# Records of a list that are encoded at once: some milliseconds.
+_PIECE = 500
 JSON_LINES = "application/x-ndjson"
 
 
@@ -52,7 +56,19 @@ def reply(value: Any, status: int, accept: str = "") -> Any:
         return respond(status, value.chunks, value.content_type)
     if status == 204:
         return respond(status, b"", None)
-    return respond(status, encode(value), JSON)
+    return respond(status, _encode(value), JSON)
+
+
+def _encode(value: Any) -> bytes:
+    """JSON. A long list is encoded piece by piece, and between two pieces it is the turn of other requests."""
+    if not isinstance(value, list) or len(value) <= _PIECE:
+        return encode(value)
+    pieces = []
+    for start in range(0, len(value), _PIECE):
+        pieces.append(encode(value[start : start + _PIECE])[1:-1])
+        # Not 0: that runs what is ready and does not look for what has come.
+        gevent.sleep(0.00001)
+    return b"[" + b",".join(pieces) + b"]"
 
 
 def refuse(error: WhiskError, *, close: bool = False) -> Any:

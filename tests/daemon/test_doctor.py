@@ -124,7 +124,7 @@ def test_a_persons_own_settings_are_no_projects(shared_daemon: Whiskd, monkeypat
 def test_a_shell_with_an_outer_sessions_variables_is_told_so(shared_daemon: Whiskd) -> None:
     found = findings(shared_daemon, WHISK_PTY_ID="pty_gone")
     assert "which this daemon does not know" in found["shell environment"]["detail"]
-    assert found["shell environment"]["mend"] == "unset WHISKD_ADDR WHISK_PTY_ID"
+    assert found["shell environment"]["mend"] == "unset WHISK_PTY_ID"
     leaked = findings(shared_daemon, WHISK_RUN_ID="run_1")["shell environment"]
     assert leaked["mend"] == "unset WHISK_RUN_ID"
 

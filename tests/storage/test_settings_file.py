@@ -41,6 +41,15 @@ def test_an_edit_keeps_the_mode_and_one_copy_of_what_was_before(file: Path) -> N
     assert names(file) == ["settings.json", "settings.json.whisk-backup"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_an_edit_keeps_the_owner(file: Path) -> None:
+    os.chown(file, 12345, 23456)
+    edit(file, lambda text: "new")
+    assert (file.stat().st_uid, file.stat().st_gid) == (12345, 23456)
+    backup = file.with_name("settings.json.whisk-backup").stat()
+    assert (backup.st_uid, backup.st_gid) == (12345, 23456)
+
+
 def test_an_edit_that_changes_nothing_touches_nothing(file: Path) -> None:
     before = file.stat()
     assert not edit(file, lambda text: text).changed

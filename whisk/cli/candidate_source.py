@@ -36,6 +36,7 @@ SOURCES: dict[str, Source] = {
     "mail": Source("/v1/mail", about=("subject",), query=(("limit", "50"),)),
     "policy": Source("/v1/policies", about=("effect", "rule")),
     "agent-profile": Source("/v1/agent-profiles", about=("label",)),
+    "provider": Source("/v1/agent-hook-integrations", id="provider", about=("status",)),
     "actor": Source("/v1/actors", id="name", about=("state",)),
 }
 # Other names under which help texts ask for the same.

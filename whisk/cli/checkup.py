@@ -22,6 +22,14 @@ Finding = dict[str, str]
 
 _SURVEY_SECONDS = 40.0
 _VITAL = ("supervisor", "journal", "events", "pty-host", "bridges", "post-office")
+# What a terminal of whisk is told of itself; WHISK_ACTOR and WHISK_PROJECT_ID may be a person's own settings.
+_OF_A_TERMINAL = frozenset(
+    f"WHISK_{name}"
+    for name in (
+        *("SESSION", "SESSION_ID", "PTY_ID", "PROJECT_ROOT", "WORK_ITEM_ID", "RUN_ID", "AGENT_PROFILE"),
+        *("AGENT_BRIDGE_ID", "AGENT_BRIDGE_TOKEN", "AGENT_BRIDGE_PROVIDER"),
+    )
+)
 _COMPLETIONS = {
     "bash": (".local/share/bash-completion/completions/whisk", "whisk completion bash >"),
     "zsh": (".zfunc/_whisk", "whisk completion zsh >"),
@@ -66,9 +74,9 @@ def look_at_shell(context: Context) -> Iterator[Finding]:
     env = context.env
     ours = sorted(name for name in env if name.startswith(("WHISK_", "WHISKD_")))
     if pty := env.get("WHISK_PTY_ID"):
-        yield _terminal(context, pty, ours)
-    elif leaked := [name for name in ours if name in ("WHISK_SESSION_ID", "WHISK_RUN_ID", "WHISK_AGENT_BRIDGE_TOKEN")]:
-        said = f"{', '.join(leaked)} come from an outer session"
+        yield _terminal(context, pty, [name for name in ours if name in _OF_A_TERMINAL])
+    elif leaked := [name for name in ours if name in _OF_A_TERMINAL]:
+        said = f"{', '.join(leaked)}: of a terminal of whisk, which this is not"
         yield finding("shell", "environment", "look", said, f"unset {' '.join(leaked)}")
     else:
         yield finding("shell", "environment", "ok", f"sets {', '.join(ours)}" if ours else "nothing of whisk's is set")
@@ -130,7 +138,7 @@ def _actors(context: Context) -> Iterator[Finding]:
         yield finding("daemon", "actors", "ok", f"{len(actors)} alive, journal and pty host among them")
 
 
-def _terminal(context: Context, pty: str, ours: list[str]) -> Finding:
+def _terminal(context: Context, pty: str, told: list[str]) -> Finding:
     try:
         known = any(each["id"] == pty for each in context.client.get("/v1/ptys", timeout=5.0))
     except (UnreachableError, RefusedError):
@@ -138,7 +146,7 @@ def _terminal(context: Context, pty: str, ours: list[str]) -> Finding:
     if known:
         return finding("shell", "environment", "ok", f"this is terminal {pty} of whisk")
     said = f"says it is terminal {pty}, which this daemon does not know: an outer session's variables"
-    return finding("shell", "environment", "look", said, f"unset {' '.join(ours)}")
+    return finding("shell", "environment", "look", said, f"unset {' '.join(told)}")
 
 
 def _command(env: Mapping[str, str]) -> Finding:

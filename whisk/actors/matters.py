@@ -6,7 +6,7 @@ read from the database, so it does not count which announcement it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from whisk.actors.actor import Actor
@@ -44,7 +44,7 @@ class MattersActor(Actor):
         events: EventsHandle,
         *,
         keep_days: int = 0,
-        listeners: Callable[[], list[WebhookHandle]] = list,
+        listeners: Callable[[], Sequence[Handle]] = tuple,
     ) -> None:
         super().__init__()
         self._services = services

@@ -119,6 +119,8 @@ _TABLE: dict[str, tuple[str, str]] = {
     "webhook test": ("webhook:TEST", "send a webhook one request to try it"),
     "webhook dead-letters": ("webhook:DEAD_LETTERS", "list deliveries that were given up"),
     "webhook redeliver": ("webhook:REDELIVER", "send dead letters again"),
+    "notify status": ("notify:STATUS", "show whether and how people are notified"),
+    "notify test": ("notify:TEST", "send a notice to every configured address"),
     "search": ("search:SEARCH", "find words in mail, questions, artifacts and what terminals printed"),
     "audit": ("audit:AUDIT", "list who decided what, when, by which rule"),
     "agent profiles": ("agent:PROFILES", "list agent profiles and which are installed"),

@@ -19,6 +19,7 @@ from whisk.actors.librarian import LibrarianActor, LibrarianHandle, open_index
 from whisk.actors.library import Library
 from whisk.actors.mail_effect import WorkEffects
 from whisk.actors.matters import MattersActor, MattersHandle
+from whisk.actors.notifier import NotifierActor, NotifierHandle, NotifierServices
 from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
 from whisk.actors.pty import PtyHandle, PtyServices
 from whisk.actors.pty_host import PtyHostActor, PtyHostHandle, tidy_host
@@ -40,6 +41,7 @@ from whisk.clock import Clock
 from whisk.daemon.places import hook_places
 from whisk.errors import BusyError, WhiskError
 from whisk.events import EventType
+from whisk.storage import notice as notice_storage
 from whisk.storage.database import Store
 from whisk.storage.landing import Landing
 from whisk.work.order import Callback
@@ -53,7 +55,7 @@ KILL_GRACE = 1.0
 KILL_SECONDS = 5.0
 # What takes requests ends first, what the others write to last.
 PHASES = (
-    ("webhook:*", "matters"),
+    ("webhook:*", "matters", "notifier"),
     ("bridge:*", "bridges"),
     ("run:*", "work-item:*", "project:*"),
     ("session:*",),
@@ -211,23 +213,43 @@ class Actors:
             mailbox=20_000,
             handle=PostOfficeHandle,
         )
+        self._tell_people()
+        _log.info("actors have started", count=len(self.system.names()), sessions_taken_up=adopted)
+
+    def _tell_people(self) -> None:
+        """Webhooks and notices, which begin with what happened while there was no daemon."""
+        settings = self._options.settings
         services = WebhookServices(
             store=self._store,
             journal=self.journal,
-            poster=Poster(self._options.settings.webhooks.timeout),
-            settings=self._options.settings.webhooks,
+            poster=Poster(settings.webhooks.timeout),
+            settings=settings.webhooks,
+            link=self._link,
         )
+        below = {"parent": "supervisor", "restart": "permanent"}
+        notifiers: list[NotifierHandle] = []
+        if settings.notify.urls:
+            notifier = NotifierServices(self._store, self.journal, settings.notify, services.tell)
+            made = self.system.spawn(NotifierActor, notifier, name="notifier", handle=NotifierHandle, **below)
+            notifiers.append(made)
+        else:
+            self.journal.write.tell(notice_storage.end)
         self.system.spawn(
             MattersActor,
             services,
             self.events,
-            keep_days=self._options.settings.audit.keep_days,
+            keep_days=settings.audit.keep_days,
+            listeners=lambda: notifiers,
             name="matters",
-            parent="supervisor",
-            restart="permanent",
             handle=MattersHandle,
+            **below,
         )
-        _log.info("actors have started", count=len(self.system.names()), sessions_taken_up=adopted)
+
+    def _link(self, noun: str, id: str) -> str:
+        """Where a person opens a thing: as the settings say, or at this daemon."""
+        chosen, url = self._options.settings.notify.link, self._callback.url
+        pattern = chosen or (f"{url}/open/{{noun}}/{{id}}" if url else "")
+        return pattern.format(noun=noun, id=id)
 
     def _tidy_host(self) -> None:
         try:

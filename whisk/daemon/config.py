@@ -38,6 +38,7 @@ import msgspec
 from whisk.bridges.setting import After, PromptSettings
 from whisk.errors import InvalidError
 from whisk.mail.thread import LoopGuard
+from whisk.matters.notice import NoticeKind, NotifySettings
 from whisk.matters.setting import WebhookSettings
 from whisk.profiles.builtin import BUILTIN
 from whisk.profiles.profile import Profile, ProfileTable, merge
@@ -122,6 +123,18 @@ class WebhookTable(Table, frozen=True):
     retry_most: Seconds = Seconds(WebhookSettings().retry_most)
 
 
+class NotifyTable(Table, frozen=True):
+    """See `whisk.matters.notice.NotifySettings`."""
+
+    urls: tuple[str, ...] = ()
+    kinds: tuple[NoticeKind, ...] = NotifySettings().kinds
+    delay: Seconds = Seconds(NotifySettings().delay)
+    cooldown: Seconds = Seconds(NotifySettings().cooldown)
+    quiet: tuple[str, ...] = ()
+    timeout: Seconds = Seconds(NotifySettings().timeout)
+    link: str = ""
+
+
 class _File(Table, frozen=True):
     daemon: DaemonTable = DaemonTable()
     terminal: TerminalTable = TerminalTable()
@@ -129,6 +142,7 @@ class _File(Table, frozen=True):
     mail: MailTable = MailTable()
     audit: AuditTable = AuditTable()
     webhooks: WebhookTable = WebhookTable()
+    notify: NotifyTable = NotifyTable()
     profiles: dict[str, ProfileTable] = {}
 
 
@@ -142,6 +156,7 @@ class Settings(msgspec.Struct, frozen=True):
     profiles: tuple[Profile, ...] = BUILTIN
     audit: AuditTable = AuditTable()
     webhooks: WebhookSettings = WebhookSettings()
+    notify: NotifySettings = NotifySettings()
 
 
 def load(path: Path) -> Settings:
@@ -172,6 +187,8 @@ def read(data: Mapping[str, Any], source: str) -> Settings:
     place = "prompts"
     try:
         prompts = PromptSettings(**msgspec.structs.asdict(file.prompts))
+        place = "notify"
+        notify = NotifySettings(**msgspec.structs.asdict(file.notify))
         # A profile's own message begins with its place already.
         place = ""
         profiles = merge(BUILTIN, data.get("profiles", {}))
@@ -180,7 +197,7 @@ def read(data: Mapping[str, Any], source: str) -> Settings:
         raise InvalidError(message, path=source, place=place or "profiles", **error.details) from error
     guard = LoopGuard(max_hops=file.mail.max_hops, max_per_minute=file.mail.max_per_minute)
     webhooks = WebhookSettings(**msgspec.structs.asdict(file.webhooks))
-    return Settings(file.daemon, file.terminal, prompts, guard, profiles, file.audit, webhooks)
+    return Settings(file.daemon, file.terminal, prompts, guard, profiles, file.audit, webhooks, notify)
 
 
 def check_addr(addr: str, *, allow_remote: bool) -> tuple[str, int]:

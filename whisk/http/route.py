@@ -60,9 +60,10 @@ class Route:
     `body` is a record, or `bytes` for the body as it was sent. `handler(api, request)` returns a record, a list,
     `Text`, `Stream` or `None`; `reply` is that type, for the schema.
     `operation` is the operation's name in `docs/openapi.json`; generated clients name their methods after it.
-    `auth="none"` is for health only. `token_in_query` also takes `?access_token=`, for browsers' WebSockets, which
-    cannot set headers. `stream` marks an answer that goes on for as long as the client likes. `media` is the type of an
-    answer that is not JSON, and `frames` are the records that cross a stream or a WebSocket; both are for the schema.
+    `auth="none"` is for health, and for what tells nothing. `token_in_query` also takes `?access_token=`, for browsers'
+    WebSockets, which cannot set headers. `stream` marks an answer that goes on for as long as the client likes. `media`
+    is the type of an answer that is not JSON, and `frames` are the records that cross a stream or a WebSocket; both are
+    for the schema.
     """
 
     method: Method

@@ -52,6 +52,8 @@ class Matter(Record, frozen=True):
     outcome: str
     needs_person: bool
     done: bool
+    key: str
+    """What has one key is one matter to a person: two reports of an agent, or a report and the end of its run."""
     who: str = ""
     project_id: str = ""
     work_item_id: str = ""
@@ -65,18 +67,20 @@ class Matter(Record, frozen=True):
 _COMMANDS = {
     "prompt": "whisk prompt show {id}",
     "approval": "whisk prompt show {id}",
-    "question": "whisk question list -work-item {item}",
-    "gate": "whisk gate list -work-item {item}",
+    "question": "whisk question list",
+    "gate": "whisk gate list",
     "status": "whisk status list",
-    "run": "whisk run list -work-item {item}",
+    "run": "whisk run list",
     "mail": "whisk mail thread {id}",
 }
+_LISTED = ("question", "gate", "run")
 NOUNS: tuple[str, ...] = tuple(_COMMANDS)
 
 
-def command_for(noun: str, id: str, work_item_id: str) -> str:
-    """The command that shows the thing."""
-    return _COMMANDS[noun].format(id=id, item=work_item_id)
+def command_for(noun: str, id: str, work_item_id: str = "") -> str:
+    """The command that shows the thing, alone or in its list."""
+    command = _COMMANDS[noun].format(id=id)
+    return f"{command} -work-item {work_item_id}" if noun in _LISTED and work_item_id else command
 
 
 def title_of(text: str) -> str:

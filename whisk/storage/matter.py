@@ -84,6 +84,7 @@ def tell(db: Database, numbered: Numbered) -> Matter | None:
     # Of ids and names, none is the same as an empty one.
     whole = facts | {name: facts.get(name) or "" for name in _TEXTS}
     whole |= {"seq": numbered.seq, "type": numbered.type, "id": numbered.id, "noun": facts.get("noun", noun)}
+    whole.setdefault("key", numbered.id)
     whole["command"] = command_for(whole["noun"], numbered.id, whole["work_item_id"])
     whole["title"] = title_of(facts["title"])
     return Matter(**whole)
@@ -148,8 +149,13 @@ def _status(db: Database, id: str) -> dict[str, Any]:
         "outcome": event.kind,
         "needs_person": event.requires_attention and event.read_at is None,
         "done": event.kind == "done",
+        "key": _end_of(event.run_id) if event.kind == "done" and event.run_id else event.notification_key,
         "who": event.actor,
     }
+
+
+def _end_of(run_id: str) -> str:
+    return f"done:{run_id}"
 
 
 def _run(db: Database, id: str) -> dict[str, Any]:
@@ -162,6 +168,7 @@ def _run(db: Database, id: str) -> dict[str, Any]:
         "outcome": found.status,
         "needs_person": False,
         "done": found.ended,
+        "key": _end_of(found.id),
         "who": found.history[-1].actor if found.history else None,
     }
 

@@ -36,7 +36,7 @@ _NOUNS: tuple[str, ...] = (
     *("artifact", "workflow_event"),
     "search",
     "item_link",
-    *("webhook", "matter"),
+    *("webhook", "matter", "notice"),
     # Last, since it needs the tables of others.
     "page",
 )

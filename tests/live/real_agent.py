@@ -71,14 +71,18 @@ class Model:
 
     def plays(self, tools: list[dict[str, Any]]) -> None:
         """Its first reply to a prompt calls these tools, its second ends the turn."""
+        self.plays_steps([{"text": "Calling.", "tools": tools}, {"text": "TURN-DONE"}])
+
+    def plays_steps(self, steps: list[dict[str, Any]]) -> None:
+        """Its replies to a prompt, one after the other; see the server for what a step may hold."""
         title = {"match": "^Generate a concise, single-line task title", "first": True, "steps": [{"text": "Title"}]}
-        steps = [{"text": "Calling.", "tools": tools}, {"text": "TURN-DONE"}]
         part = self.script.with_suffix(".part")
         part.write_text(json.dumps({"rules": [title, {"match": "GO-AHEAD", "steps": steps}]}))
         part.replace(self.script)
 
     def requests(self) -> list[dict[str, Any]]:
-        lines = self.log.read_text().splitlines()
+        # A line that is being written has no end yet.
+        lines = self.log.read_text().rpartition("\n")[0].splitlines()
         return [entry["body"] for line in lines if (entry := json.loads(line))["body"]]
 
     def close(self) -> None:

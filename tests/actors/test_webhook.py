@@ -134,7 +134,7 @@ def test_the_order_is_kept_over_failures_and_repetitions_have_the_same_id(desk: 
         (flood, "answered 500: yyy"),
         (vanish, ""),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_a_bad_receiver_costs_its_time_and_ends_as_a_dead_letter(
     desk: Desk, receiver: Receiver, behaviour: Any, error: str

@@ -59,7 +59,7 @@ def test_version_is_printed(arguments: list[str]) -> None:
     (["mail", "sned"], "unknown command: mail sned; did you mean mail send?"),
     (["session", "pty", "oputput"], "did you mean session pty output?"),
     (["mail"], "whisk mail needs one more word: send, list"),
-    (["-json"], "whisk needs one more word: daemon, demo"),
+    (["-json"], "whisk needs one more word: daemon, doctor"),
     (["mail", "-json"], "whisk mail needs one more word: send, list"),
     (["help", "nonsense"], "unknown command: nonsense"),
     (["version", "-jsno"], "did you mean -json?"),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from whisk.clock import Instant
 from whisk.errors import RefusedError
 from whisk.values import Record, check_text
 from whisk.work import run as runs
@@ -231,7 +232,8 @@ def _gates(case: Case, action: ActionDefinition, wanted: Press, run: Run | None,
             work_item_id=case.item.id,
             run_id=run.id if run is not None else None,
             actor=wanted.actor,
-            now=stamp.now,
+            # In a list, which is ordered by time, they stand in the order of the definition.
+            now=Instant(int(stamp.now) + len(gates)),
         )
         gates = (*gates, gate)
     return msgspec.structs.replace(case, gates=gates)
@@ -244,7 +246,9 @@ def _dismiss(case: Case, action: ActionDefinition, actor: str | None, stamp: Sta
     An agent's own step never does this: the terminal it stands in stays open, so that it sees what became of the step,
     and is there for what people say of its work.
     """
-    if action.requires_passing_blocking_gates:
+    if not is_person(actor):
+        return case
+    if action.requires_passing_blocking_gates or action.to == case.definition.stages[-1]:
         done_with = case.runs
     elif action.updates_artifact is not None:
         done_with = tuple(run for run in case.runs if phase_of(run) == "planning")

@@ -12,6 +12,8 @@ from tests.work_desk import Desk
 from whisk.actors.future import get
 from whisk.actors.system import ActorSystem
 from whisk.errors import ActorDeadError, NotFoundError, UnavailableError
+from whisk.matters.audit import AuditFilter
+from whisk.storage import audit as audit_storage
 from whisk.storage import gate as gate_storage
 from whisk.storage import item as item_storage
 from whisk.storage import question as question_storage
@@ -126,6 +128,24 @@ def test_a_terminal_that_will_not_end_keeps_the_item(desk: Desk, item: WorkItem)
     assert len(desk.store.read(run_storage.select)) == 1
     desk.stubborn = None
     delete(desk, item)
+
+
+def test_a_deletion_is_in_the_audit_trail(desk: Desk, item: WorkItem) -> None:
+    delete(desk, item)
+    [entry] = desk.store.read(lambda db: audit_storage.select(db, AuditFilter(noun="work-item")))
+    assert (entry.who, entry.action, entry.id, entry.about) == ("ann", "delete", item.id, "#1 Fix it")
+
+
+def test_a_crash_while_an_item_is_deleted_leaves_all_of_it_or_nothing(desk: Desk, item: WorkItem) -> None:
+    for _ in range(3):
+        desk.start(item)
+    desk.work.item(item.id).delete.options(timeout=30).remote(DeleteItem())
+    gevent.sleep(0)
+    desk.crash()
+    desk.open(ActorSystem())
+    left = [len(desk.store.read(select)) for select in (item_storage.select, run_storage.select)]
+    assert left in ([1, 3], [0, 0])
+    desk.work.start()
 
 
 def test_every_table_that_is_about_an_item_goes_with_it(desk: Desk) -> None:

@@ -107,8 +107,14 @@ INDEXED = {
     "items of a project": (lambda db: item_storage.select(db, "p"), "work_item_number"),
     "a page of all items": (lambda db: item_storage.select(db, page=PAGE), "work_item_number"),
     "a page of a project's items": (lambda db: item_storage.select(db, "p", page=PAGE), "work_item_number"),
-    "the states of a project": (lambda db: item_storage.states(db, "p"), "COVERING INDEX work_item_state"),
-    "the graph of a project": (lambda db: link_storage.pairs(db, "p", "blocks"), "COVERING INDEX work_item_link_graph"),
+    "the states of a project": (
+        lambda db: db.execute_sql(item_storage.STATES, ("p",)),
+        "COVERING INDEX work_item_state",
+    ),
+    "the graph of a project": (
+        lambda db: db.execute_sql(link_storage.PAIRS, ("p", "blocks")),
+        "COVERING INDEX work_item_link_graph",
+    ),
     "links from and to an item": (lambda db: link_storage.select(db, work_item_id="i"), "work_item_link_target"),
     "runs of an item": (lambda db: run_storage.select(db, work_item_id="i"), "run_work_item"),
     "runs of a project": (lambda db: run_storage.select(db, project_id="p"), "run_"),

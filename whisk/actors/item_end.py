@@ -10,8 +10,9 @@ from whisk.actors.future import wait
 from whisk.actors.work_services import WorkServices
 from whisk.clock import Instant
 from whisk.errors import NotFoundError
+from whisk.matters.audit import AuditEntry, Surface
+from whisk.storage import audit, item_delete
 from whisk.storage import item as item_storage
-from whisk.storage import item_delete
 from whisk.storage import run as run_storage
 from whisk.work.item import WorkItem
 from whisk.work.item_change import DeleteItem, mark_deleted
@@ -41,9 +42,27 @@ def end_item(system: ActorSystem, services: WorkServices, item_id: str, request:
     found = [name for run in runs if system.find(name := f"run:{run.id}") is not None]
     stopping = [system.stop(name) for name in found]
     wait(stopping, num_returns=len(stopping), timeout=_STOP_SECONDS)
-    services.write(lambda db: item_delete.delete(db, item_id))
+    services.write(lambda db: _forget(db, gone, request.surface))
     services.changed(item_id)
     return gone
+
+
+def _forget(db: Database, gone: WorkItem, surface: Surface) -> None:
+    item_delete.delete(db, gone.id)
+    last = gone.history[-1]
+    entry = AuditEntry(
+        at=last.at,
+        who=last.actor or "",
+        surface=surface,
+        action="delete",
+        noun="work-item",
+        id=gone.id,
+        outcome="deleted",
+        about=f"#{gone.number} {gone.title}",
+        project_id=gone.project_id,
+        work_item_id=gone.id,
+    )
+    audit.record(db, entry)
 
 
 def _known(db: Database, item_id: str) -> tuple[WorkItem, list[Run]]:

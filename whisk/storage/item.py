@@ -14,6 +14,7 @@ from peewee import BigIntegerField, Database, IntegerField, Model, TextField
 from whisk.errors import NotFoundError
 from whisk.storage.migration import Migration
 from whisk.storage.page import WHOLE, Page, cut
+from whisk.storage.statement import run
 from whisk.values import decode, encode
 from whisk.work.item import RunState, WorkItem, with_run_state
 
@@ -50,6 +51,7 @@ MIGRATIONS: list[Migration] = [
     Migration("work_item.create", _create),
     Migration("work_item.index_states", _index_states),
 ]
+STATES = "SELECT id, number, stage_id, run_state FROM work_item WHERE project_id = ? ORDER BY number"
 # Parameters of one statement; databases differ in how many they take.
 _AT_ONCE = 500
 
@@ -99,8 +101,7 @@ def select_ids(db: Database, ids: Iterable[str]) -> list[WorkItem]:
 
 def states(db: Database, project_id: str) -> list[tuple[str, int, str, str]]:
     """Id, number, stage and run state of every item of a project, by number; nothing is decoded for it."""
-    rows = ItemRow.select(ItemRow.id, ItemRow.number, ItemRow.stage_id, ItemRow.run_state)
-    return list(rows.where(ItemRow.project_id == project_id).order_by(ItemRow.number).tuples().execute(db))
+    return list(run(db, STATES, (project_id,)).fetchall())
 
 
 def project_of(db: Database, item_id: str) -> str:

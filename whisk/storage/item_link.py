@@ -9,6 +9,7 @@ from whisk.errors import RefusedError
 from whisk.storage import item as item_storage
 from whisk.storage.document import Documents
 from whisk.storage.migration import Migration
+from whisk.storage.statement import run
 from whisk.work.item_link import AddItemLink, ItemLink, LinkType, check_type, new_link
 
 
@@ -38,6 +39,8 @@ def _create(db: Database) -> None:
 
 MIGRATIONS: list[Migration] = [Migration("work_item_link.create", _create)]
 
+PAIRS = "SELECT source_id, target_id FROM work_item_link WHERE project_id = ? AND type = ?"
+
 LINKS = Documents(
     LinkRow,
     ItemLink,
@@ -63,8 +66,7 @@ def select(db: Database, *, work_item_id: str | None = None, project_id: str | N
 
 def pairs(db: Database, project_id: str, type: LinkType) -> list[tuple[str, str]]:
     """Source and target of every link of that type in the project."""
-    rows = LinkRow.select(LinkRow.source_id, LinkRow.target_id)
-    return list(rows.where(LinkRow.project_id == project_id, LinkRow.type == type).tuples().execute(db))
+    return list(run(db, PAIRS, (project_id, type)).fetchall())
 
 
 def add(db: Database, project_id: str, request: AddItemLink, link_id: str, now: Instant) -> ItemLink:

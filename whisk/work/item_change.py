@@ -11,6 +11,7 @@ import msgspec
 
 from whisk.clock import Instant
 from whisk.errors import RefusedError, TooLargeError
+from whisk.matters.audit import Surface
 from whisk.values import Record, check_text
 from whisk.work.attachment import new_attachment
 from whisk.work.item import BODY_LIMIT, TITLE_LIMIT, HistoryEvent, HistoryType, WorkItem, WorktreeBinding
@@ -62,6 +63,7 @@ class DeleteItem(Record, frozen=True):
     wire_name: ClassVar[str] = "DeleteWorkItemRequest"
 
     actor: str | None = None
+    surface: Surface = ""
     id: str = ""
 
 

@@ -11,6 +11,9 @@ from whisk.storage.hook_event import HookLogQuery, HookLogSettings
 
 
 def entries(house: House) -> list[AgentBridgeEvent]:
+    if house.system.find("bridges") is not None:
+        # The log is written without waiting; what was queued before is on disk when this is.
+        get(house.journal.write.remote(lambda _: None))
     return house.store.read(lambda db: hook_event.select(db, HookLogQuery()))
 
 

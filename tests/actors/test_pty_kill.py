@@ -144,8 +144,12 @@ def test_a_process_outside_that_only_looks_alike_is_left_alone(terminals: Termin
 
 def test_the_daemon_and_what_it_started_are_spared_though_they_carry_the_mark() -> None:
     env = {"PATH": os.environ["PATH"], "WHISK_PTY_ID": new_id("pty")}
-    daemon = subprocess.Popen(["/bin/sh", "-c", "env -i sleep 1000 & wait"], env=env)
+    script = "env -i /bin/sh -c 'echo up; exec sleep 1000' & wait"
+    daemon = subprocess.Popen(["/bin/sh", "-c", script], env=env, stdout=subprocess.PIPE)
     try:
+        # Until then the child is a copy of its parent, mark and all.
+        assert daemon.stdout is not None
+        assert daemon.stdout.readline() == b"up\n"
         outcome = end_all(Quarry(env["WHISK_PTY_ID"], None, None, frozenset({daemon.pid})), 0.1, Census())
         assert outcome == ("", 0, ())
         assert daemon.poll() is None
@@ -153,6 +157,7 @@ def test_the_daemon_and_what_it_started_are_spared_though_they_carry_the_mark() 
     finally:
         daemon.kill()
         daemon.wait(SECONDS)
+        daemon.stdout.close()  # type: ignore[union-attr]
 
 
 def test_the_grace_is_checked(terminals: Terminals) -> None:

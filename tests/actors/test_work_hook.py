@@ -66,6 +66,8 @@ class Agent:
         return self.desk.store.read(lambda db: case_storage.load(db, self.run.work_item_id))
 
     def logged(self) -> list[str]:
+        # What was queued before is on disk when this is.
+        get(self.desk.journal.write.remote(lambda _: None))
         return [each.result for each in self.desk.store.read(lambda db: hook_event.select(db, HookLogQuery()))]
 
 

@@ -102,16 +102,23 @@ def test_project_settings_that_keep_hooks_from_running_are_found(
     (project / "src").mkdir()
     (project / ".claude").mkdir()
     (project / ".claude/settings.local.json").write_text('{"disableAllHooks": true}')
+    (project / ".codex").mkdir()
+    (project / ".codex/config.toml").write_text("[features]\nhooks = false\n")
+    (project / "src/.codex").mkdir()
+    (project / "src/.codex/hooks.json").write_text("[")
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/settings.json").write_text("beyond the repository")
+    for provider in ("claude", "codex"):
+        shared_daemon.cli("hook", "install", provider, check=0)
     monkeypatch.chdir(project / "src")
     lines = [
-        each
+        (each["name"], each["grade"], each["detail"])
         for each in json.loads(shared_daemon.cli("doctor", "-json").stdout)["findings"]
-        if "settings.local.json" in each["detail"]
+        if str(tmp_path) in each["detail"] and each["section"] == "hooks"
     ]
-    assert [each["grade"] for each in lines] == ["broken"]
-    assert "disableAllHooks" in lines[0]["detail"]
+    assert [line[:2] for line in lines] == [("claude", "broken"), ("codex", "broken"), ("codex", "look")]
+    for line, said in zip(lines, ("disableAllHooks", "hooks = false", "cannot be read"), strict=True):
+        assert said in line[2]
 
 
 def test_a_persons_own_settings_are_no_projects(shared_daemon: Whiskd, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from whisk.daemon.survey.finding import Finding, Grade
 from whisk.errors import WhiskError
+from whisk.hooks.install import codex_trust
 from whisk.hooks.install.helper import read_helper
 from whisk.hooks.install.hook_document import placed
 from whisk.hooks.install.json_text import parse, value_at
@@ -17,7 +18,7 @@ from whisk.hooks.install.plan import TARGETS
 from whisk.hooks.install.standing import AgentHookIntegration
 from whisk.profiles.detect import Which, detect
 from whisk.profiles.profile import DetectedAgent, Profile
-from whisk.storage.hook_setup import HookPlaces, HookSetup, find_folder
+from whisk.storage.hook_setup import AgentFolder, HookPlaces, HookSetup, find_folder
 from whisk.storage.settings_file import read_settings
 
 _VERSION_SECONDS = 8.0
@@ -67,8 +68,7 @@ def look_at_hooks(
             yield _hook(provider, "off", f"none, and no {target.title} here")
             continue
         yield _hook(provider, grade, _said(state), _mend(state))
-        if provider == "claude":
-            yield from _shadows(agent.file, folder)
+        yield from _claude_shadows(agent, folder) if provider == "claude" else _codex_shadows(agent, folder)
     yield _helper(places, installed)
 
 
@@ -80,12 +80,10 @@ def _mend(state: AgentHookIntegration) -> str:
     return state.mend or (f"edit {state.config_path}" if state.status == "unavailable" else "")
 
 
-def _shadows(user_file: Path, folder: Path) -> Iterator[Finding]:
+def _claude_shadows(agent: AgentFolder, folder: Path) -> Iterator[Finding]:
     """Settings of the project or the machine that keep the person's hooks from running, or run them twice."""
-    for file in (*_project_files(folder), *_MANAGED):
-        # Who stands in their home folder sees their own settings as a project's.
-        if not file.is_file() or (user_file.exists() and file.samefile(user_file)):
-            continue
+    local = _project_files(folder, ".claude/settings.json", ".claude/settings.local.json")
+    for file in _others((*local, *_MANAGED), agent.file):
         try:
             text = read_settings(file).text or ""
             root = parse(text)
@@ -100,12 +98,37 @@ def _shadows(user_file: Path, folder: Path) -> Iterator[Finding]:
             yield _hook("claude", "look", f"{file} has whisk's hooks as well, so whisk hears twice", f"edit {file}")
 
 
-def _project_files(folder: Path) -> Iterator[Path]:
+def _codex_shadows(agent: AgentFolder, folder: Path) -> Iterator[Finding]:
+    """The same of Codex, which reads a project's files only where it trusts the project."""
+    for file in _others(_project_files(folder, ".codex/config.toml"), agent.trust_file):
+        try:
+            off = codex_trust.hooks_are_off(read_settings(file).text)
+        except WhiskError as error:
+            yield _hook("codex", "look", f"{file} cannot be read: {error.message}", f"edit {file}")
+            continue
+        if off:
+            yield _hook("codex", "broken", f"{file} keeps hooks from running (hooks = false)", f"edit {file}")
+    for file in _others(_project_files(folder, ".codex/hooks.json"), agent.file):
+        try:
+            twice = any(each.ours for each in placed(read_settings(file).text))
+        except WhiskError as error:
+            yield _hook("codex", "look", f"{file} cannot be read: {error.message}", f"edit {file}")
+            continue
+        if twice:
+            yield _hook("codex", "look", f"{file} has whisk's hooks as well, so whisk hears twice", f"edit {file}")
+
+
+def _project_files(folder: Path, *names: str) -> Iterator[Path]:
     """From where the person stands up to the top of the repository."""
     for place in (folder, *folder.parents):
-        yield from (place / ".claude" / name for name in ("settings.json", "settings.local.json"))
+        yield from (place / name for name in names)
         if (place / ".git").exists():
             return
+
+
+def _others(files: Iterable[Path], own: Path) -> Iterator[Path]:
+    """Those that are there, without the person's own: who stands in their home sees that as a project's."""
+    return (file for file in files if file.is_file() and not (own.exists() and file.samefile(own)))
 
 
 def _helper(places: HookPlaces, installed: bool) -> Finding:

@@ -135,6 +135,13 @@ def tell_webhook(w: World) -> None:
     w.ok("removeWebhook", **webhook)
 
 
+def notify(w: World) -> None:
+    """Nobody listens at the only address, which is then told."""
+    (target,) = w.ok("getNotify")["targets"]
+    (result,) = w.ok("testNotify")
+    assert (result["target"], result["delivered"]) == (target["url"], False)
+
+
 def log_of_hooks(w: World) -> None:
     assert w.ok("setAgentHookLogSettings", {"clearAfterSession": False, "enabled": None})["enabled"]
     w.ok("getAgentHookLogStatus")
@@ -214,6 +221,7 @@ STEPS: dict[str, Step] = {
     "markMailRead": lambda w: w.ok("markMailRead", {"to": "run:bob"}, mail_id=w.mail()),
     "nextEvent": lambda w: [w.item(), w.ok("nextEvent", query={"afterSeq": 0, "timeoutMs": 5000})],
     "nextMail": lambda w: [w.mail(), w.ok("nextMail", query={"to": "run:bob"})],
+    "openThing": lambda w: w.ok("openThing", noun="approval", thing_id=w.prompt()),
     "readPTYHistory": lambda w: w.ok("readPTYHistory", pty_id=w.pty()),
     "recordAgentHookEvent": lambda w: w.hook_event(),
     "relayHook": relay_hook,
@@ -269,4 +277,5 @@ STEPS |= dict.fromkeys(
     ),
     tell_webhook,
 )  # fmt: skip
+STEPS |= dict.fromkeys(("getNotify", "testNotify"), notify)
 STEPS |= WORK_STEPS

@@ -28,9 +28,9 @@ ELSEWHERE = {"replayDeadLetter"}
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """In a daemon of its own, which gives a delivery up at once."""
+    """In a daemon of its own, which gives a delivery up at once and notifies somebody who is not there."""
     home, root = tmp_path_factory.mktemp("whiskd"), tmp_path_factory.mktemp("root")
-    (home / "config.toml").write_text("[webhooks]\nattempts = 1\n")
+    (home / "config.toml").write_text('[webhooks]\nattempts = 1\n[notify]\nurls = ["json://127.0.0.1:1/"]\n')
     whiskd = Whiskd(home / "home", {"WHISK_CONFIG": str(home / "config.toml")})
     whiskd.start()
     made = World(whiskd, root)

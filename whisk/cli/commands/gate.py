@@ -37,6 +37,7 @@ Usage:
 
 Options:
   --work-item=<id>    Only this work item's; else $WHISK_WORK_ITEM_ID's, else all.
+  --actor=<name>      Taken as everywhere; to look is nobody's act.
 
 Examples:
   whisk gate list -work-item item_01
@@ -53,6 +54,7 @@ Usage:
 Options:
   --status=<status>          passed, failed or overridden.
   --override-reason=<text>   Why it is overridden.
+  --work-item=<id>           Taken as everywhere; the gate knows its work item.
   --actor=<name>             In whose name; else $WHISK_ACTOR, else yours. An agent is refused.
 
 Examples:

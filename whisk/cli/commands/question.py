@@ -149,6 +149,7 @@ Usage:
 Options:
   --work-item=<id>    Only this work item's; else $WHISK_WORK_ITEM_ID's, else all.
   --status=<status>   Only open or only answered ones.
+  --actor=<name>      Taken as everywhere; to look is nobody's act.
 
 Examples:
   whisk question list
@@ -165,6 +166,7 @@ Usage:
 
 Options:
   --answer=<text>   The answer; - reads it from stdin.
+  --work-item=<id>  Taken as everywhere; the question knows its work item.
   --actor=<name>    In whose name; else $WHISK_ACTOR, else yours.
 
 Examples:

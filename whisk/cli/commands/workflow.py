@@ -87,7 +87,8 @@ Usage:
   whisk workflow actions [options]
 
 Options:
-  --work-item=<id>  The work item; else $WHISK_WORK_ITEM_ID.
+  --work-item=<id>    The work item; else $WHISK_WORK_ITEM_ID.
+  --actor=<name>      Taken as everywhere; to look is nobody's act.
 
 Examples:
   whisk workflow actions -work-item item_01
@@ -126,6 +127,7 @@ Usage:
 Options:
   --work-item=<id>    Only this work item's; else $WHISK_WORK_ITEM_ID's, else all.
   --full              Print the texts, one after the other.
+  --actor=<name>      Taken as everywhere; to look is nobody's act.
 
 Examples:
   whisk workflow artifacts -work-item item_01
@@ -142,6 +144,7 @@ Usage:
 
 Options:
   --work-item=<id>    Only this work item's; else $WHISK_WORK_ITEM_ID's, else all.
+  --actor=<name>      Taken as everywhere; to look is nobody's act.
 
 Examples:
   whisk workflow events -work-item item_01

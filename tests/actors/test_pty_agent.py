@@ -180,6 +180,15 @@ def test_hooks_beat_everything_and_come_from_the_log(terminal: Watched) -> None:
     terminal.until(("claude", "done", "bridge"))
 
 
+def test_a_turn_that_was_broken_off_without_an_event_is_seen_by_title_and_screen(terminal: Watched) -> None:
+    terminal.heard("UserPromptSubmit")
+    terminal.until(("claude", "working", "bridge"))
+    terminal.type("\\033]0;\u2733 Claude Code\\007? for shortcuts\\n")
+    terminal.until(("claude", "idle", "output-tail"))
+    terminal.heard("PreToolUse-Bash")
+    terminal.until(("claude", "working", "bridge"))
+
+
 def test_events_that_tell_nothing_new_are_no_change(terminal: Watched) -> None:
     terminal.heard("UserPromptSubmit")
     terminal.until(("claude", "working", "bridge"))

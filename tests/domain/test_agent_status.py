@@ -264,6 +264,16 @@ def test_another_agent_in_the_terminal_of_one_that_has_ended_is_seen() -> None:
     assert told(turn=turn("idle"), title="✦  Working… (shop)") == ("claude", "idle", "bridge")
 
 
+def test_hooks_that_title_and_screen_contradict_are_doubted_and_neither_alone_is_enough() -> None:
+    star, works = "✳ Claude Code", turn("working")
+    assert told(turn=works, title=star, tail=CLAUDE_IDLE, doubted=True) == ("claude", "idle", "output-tail")
+    assert told(turn=works, title=star, tail=CLAUDE_IDLE) == ("claude", "working", "bridge")
+    assert told(turn=works, title=star, tail=CLAUDE_ASKS, doubted=True) == ("claude", "working", "bridge")
+    assert told(turn=works, title="⠂ Claude Code", tail=CLAUDE_IDLE, doubted=True) == ("claude", "working", "bridge")
+    asks = turn("waiting")
+    assert told(turn=asks, title=star, tail=CLAUDE_IDLE, doubted=True) == ("claude", "waiting", "bridge")
+
+
 def test_a_status_says_what_is_waited_for_in_one_clean_line() -> None:
     found = agent_status(Evidence(turn=turn("waiting", prompt="Bash: rm -rf\nbuild " + "x" * 300), title="a\x07b  c"))
     assert isinstance(found, AgentStatus)

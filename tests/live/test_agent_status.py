@@ -36,6 +36,8 @@ def employ(tmp_path: Path) -> Iterator[Employ]:
 
     def make(kind: type[RealAgent], events: tuple[str, ...], tools: list[dict[str, Any]]) -> RealAgent:
         made.append(kind(tmp_path / "home", events, tools))
+        if not events:
+            made[-1].whiskd.cli("hook", "remove", made[-1].provider, check=0, **made[-1].environment())
         made[-1].go()
         return made[-1]
 
@@ -83,3 +85,13 @@ def test_codex_without_hooks_says_by_its_title_that_it_asks_and_works(employ: Em
     codex.types("y")
     until(codex, "working", "osc-title")
     until(codex, "unknown", "process")
+
+
+def test_a_turn_that_esc_has_ended_is_no_work(employ: Employ) -> None:
+    command = {"command": "touch started.txt; sleep 600", "description": "Wait"}
+    claude = employ(Claude, CLAUDE_EVENTS, [{"name": "Bash", "input": command}])
+    claude.resolve(claude.asks(), "-answer", "allow")
+    assert wait_until((claude.root / "started.txt").exists, DEADLINE)
+    until(claude, "working", "bridge")
+    claude.types("\x1b")
+    until(claude, "idle", "output-tail")

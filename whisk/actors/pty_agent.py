@@ -16,7 +16,7 @@ from whisk.errors import WhiskError
 from whisk.hooks.turn import Turn
 from whisk.storage.turn import last_turn
 from whisk.terminal.agent import NAMES, AgentStatus
-from whisk.terminal.agent_status import Evidence, agent_status, needs_screen
+from whisk.terminal.agent_status import Evidence, agent_status, contradicts, needs_screen
 from whisk.terminal.agent_title import still
 from whisk.terminal.pty import PtyInfo
 from whisk.terminal.screen import shown_lines
@@ -42,6 +42,7 @@ class PtyAgent(PtyLife):
         self._turn: Turn | None = None
         self._tail: tuple[str, ...] = ()
         self._named: tuple[str, str | None] = ("", None)
+        self._doubted = False
         self._reading = False
         self._readings = 0
         self._drawing = False
@@ -73,6 +74,8 @@ class PtyAgent(PtyLife):
         before = self._turn
         try:
             self._turn = self._services.store.read(lambda db: last_turn(db, self._id))
+            if self._turn != before:
+                self._doubted = False
             self._weigh_and_tell()
             self._plan_look()
             if before is not None and before.state == "idle" and self._turn is not None:
@@ -95,6 +98,7 @@ class PtyAgent(PtyLife):
         self._weigh()
 
     def _announce_output(self) -> None:
+        self._plan_doubt()
         if self._title_changed:
             self._title_changed = self._weigh() | self._is_renamed()
         super()._announce_output()
@@ -104,6 +108,18 @@ class PtyAgent(PtyLife):
         if needs_screen(self._agent) and "agent" not in self.timers:
             self.timers.start("agent", self._services.look_seconds, self._look_at_screen)
 
+    def _plan_doubt(self) -> None:
+        if not contradicts(self._evidence()):
+            self._doubted = False
+        elif "doubt" not in self.timers:
+            self.timers.start("doubt", 2 * self._services.look_seconds, self._doubt)
+
+    def _doubt(self) -> None:
+        """The title still says otherwise than the hooks: let the screen decide."""
+        if contradicts(self._evidence()):
+            self._doubted = True
+            self._draw_screen(self._output.ring.end - LOOK_BYTES)
+
     def _is_renamed(self) -> bool:
         """Whether title or directory say something else. A spinner that turns is a new title, and no news."""
         titles, before = self._output.titles, self._named
@@ -111,17 +127,23 @@ class PtyAgent(PtyLife):
         return self._named != before
 
     def _look_at_screen(self) -> None:
-        ring = self._output.ring
-        begin = max(ring.start, ring.end - LOOK_BYTES)
-        data = ring.read(begin).data
-        if not needs_screen(self._agent) or self._drawing:
+        if not needs_screen(self._agent):
             return
-        if self._agent is None and not any(name in data.lower() for name in _NAMES):
+        begin = self._output.ring.end - LOOK_BYTES
+        data = self._output.ring.read(max(begin, self._output.ring.start)).data.lower()
+        if self._agent is None and not any(name in data for name in _NAMES):
             # A plain shell, as most terminals are; drawing would cost a thousand times as much as this look.
             self._see(())
-            return
-        self._drawing = True
-        self.spawn_greenlet(self._draw_tail, data, begin > 0)
+        else:
+            self._draw_screen(begin)
+
+    def _draw_screen(self, begin: int) -> None:
+        """See what the output from `begin` on has painted."""
+        if not self._drawing:
+            self._drawing = True
+            ring = self._output.ring
+            begin = max(begin, ring.start)
+            self.spawn_greenlet(self._draw_tail, ring.read(begin).data, begin > 0)
 
     def _draw_tail(self, data: bytes, cut: bool) -> None:
         record = self._current()
@@ -141,11 +163,7 @@ class PtyAgent(PtyLife):
 
     def _weigh(self) -> bool:
         """Judge anew what the agent is doing; whether that is something else than before."""
-        record, titles, before = self._current(), self._output.titles, self._agent
-        evidence = Evidence(
-            argv=record.argv, turn=self._turn, report=titles.report, title=titles.title, tail=self._tail
-        )
-        found = agent_status(evidence)
+        before, found = self._agent, agent_status(self._evidence())
         if found is not None:
             same = before is not None and (before.agent, before.state, before.source) == (
                 found.agent, found.state, found.source
@@ -157,3 +175,14 @@ class PtyAgent(PtyLife):
             # By the time it counts again, the screen will show something else.
             self._tail = ()
         return found != before
+
+    def _evidence(self) -> Evidence:
+        record, titles = self._current(), self._output.titles
+        return Evidence(
+            argv=record.argv,
+            turn=self._turn,
+            report=titles.report,
+            title=titles.title,
+            tail=self._tail,
+            doubted=self._doubted,
+        )

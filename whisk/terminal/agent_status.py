@@ -21,7 +21,7 @@ from whisk.terminal.agent import (
     tidy,
 )
 from whisk.terminal.agent_tail import read_tail
-from whisk.terminal.agent_title import read_title, still
+from whisk.terminal.agent_title import read_title, rests, still
 from whisk.values import Record
 
 _CONFIDENCE: dict[Source, Confidence] = {
@@ -35,13 +35,17 @@ _TURNS: dict[str, AgentState] = {"working": "working", "waiting": "waiting", "id
 
 
 class Evidence(Record, frozen=True):
-    """All that is known of a running terminal. `tail` are the lines of its screen, empty when nobody has looked."""
+    """All that is known of a running terminal. `tail` are the lines of its screen, empty when nobody has looked.
+
+    `doubted`: `contradicts` has held for a while.
+    """
 
     argv: tuple[str, ...] = ()
     turn: Turn | None = None
     report: Sighting | None = None
     title: str | None = None
     tail: Sequence[str] = ()
+    doubted: bool = False
 
 
 def agent_status(evidence: Evidence) -> AgentStatus | None:
@@ -62,6 +66,14 @@ def agent_status(evidence: Evidence) -> AgentStatus | None:
     return None if named == "unknown" else _status(evidence, "process", Sighting(state="unknown", agent=named))
 
 
+def contradicts(evidence: Evidence) -> bool:
+    """Whether the title says that the agent rests which, by its hooks, works.
+
+    Esc ends a turn of Claude Code without any event, so what its hooks told last would hold for ever.
+    """
+    return evidence.turn is not None and evidence.turn.state == "working" and rests(evidence.title)
+
+
 def needs_screen(status: AgentStatus | None) -> bool:
     """Whether the screen could tell more than is known by better sources."""
     return status is None or status.source in ("output-tail", "process")
@@ -80,6 +92,10 @@ def _known(evidence: Evidence) -> AgentName:
 def _sightings(evidence: Evidence, known: AgentName) -> list[tuple[Source, Sighting]]:
     """What each source tells, the best first."""
     turn, report = evidence.turn, evidence.report
+    tail = read_tail(evidence.tail, known) if evidence.tail else None
+    if evidence.doubted and contradicts(evidence) and tail is not None and tail.state == "idle":
+        # Two signs against one that is old; neither would be enough alone.
+        turn = None
     found: list[tuple[Source, Sighting | None]] = [
         (
             "bridge",
@@ -87,7 +103,7 @@ def _sightings(evidence: Evidence, known: AgentName) -> list[tuple[Source, Sight
         ),
         ("osc9999", msgspec.structs.replace(report, agent=known) if report and report.agent == "unknown" else report),
         ("osc-title", read_title(evidence.title, known) if evidence.title else None),
-        ("output-tail", read_tail(evidence.tail, known) if evidence.tail else None),
+        ("output-tail", tail),
     ]
     return [(source, sighting) for source, sighting in found if sighting is not None]
 

@@ -60,6 +60,11 @@ def read_title(title: str, known: AgentName = "unknown") -> Sighting | None:
     return Sighting(state=next((state for state, sign in _PHRASES if sign.search(text)), "unknown"), agent=agent)
 
 
+def rests(title: str | None) -> bool:
+    """Whether the title says that the agent does not work, be it idle or asking."""
+    return (title or "").lstrip().startswith(_CLAUDE_STAR)
+
+
 def still(title: str) -> str:
     """The title without what moves in it: a spinner changes ten times a second, and that is no news."""
     return _MOVING.sub("", tidy(title, TITLE_CHARS))

@@ -18,8 +18,10 @@ _HEAD = """# HTTP
 
 Made from the route table by `task docs:write`; `openapi.json` beside it says the same to programs.
 
-Every request but `GET /v1/health` carries `Authorization: Bearer <token>`; the token is the text of `control-token` in
-the state folder. Bodies are JSON. A field or a query value that is **bold** is required. Fields that are unknown are
+Every request carries `Authorization: Bearer <token>`; the token is the text of `control-token` in the state folder.
+Without it there are only @OPEN@.
+
+Bodies are JSON. A field or a query value that is **bold** is required. Fields that are unknown are
 ignored, and so is an id in a body that the path names too. Of an answer, a field that would be empty is left out. A
 list in a query is joined by commas, or its name is repeated. A GET that answers a list answers JSON lines to
 `Accept: application/x-ndjson`.
@@ -44,7 +46,8 @@ A refusal is `{"error": a sentence, "code": a word that stays, "details": {…}}
 def page(routes: tuple[Route, ...], made: Document) -> str:
     """The Markdown of all operations, by noun, and of all records. `made` is the document of these routes."""
     nouns = sorted({_noun(route) for route in routes})
-    lines = [_HEAD]
+    free = [f"`{route.method} {wire_path(route.path)}`" for route in routes if route.auth == "none"]
+    lines = [_HEAD.replace("@OPEN@", " and ".join(free))]
     for noun in nouns:
         # Not the bare noun: a record of that name would not be found by its link.
         lines.append(f"## {noun.capitalize()} operations\n")

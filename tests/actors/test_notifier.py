@@ -98,7 +98,7 @@ def test_a_run_is_done_once_whoever_says_so(desk: Desk, phone: Receiver) -> None
         notification_key="k", notification_severity="info", run_id=run.id,
     )  # fmt: skip
     get(desk.journal.write.remote(lambda db: status_storage.insert(db, report)))
-    get(desk.work.run(run.id).complete.remote("agent", "all green"))
+    get(desk.work.run(run.id).cancel.remote("ada"))
     phone.until(1)
     desk.looked()
     assert titles(phone) == [("whisk: done", "all green")]

@@ -79,3 +79,41 @@ def test_clearing_keeps_the_trail_and_is_in_it(call: Caller, parts: dict[str, An
     first, last = call("GET", "/v1/audit").json
     assert first["id"] == "appr_0"
     assert (last["who"], last["surface"], last["action"], last["noun"]) == ("ada", "http", "clear", "daemon")
+
+
+def test_what_is_deleted_says_by_whom(call: Caller, parts: dict[str, Any]) -> None:
+    project = call("POST", "/v1/projects", {"name": "Site", "slug": "site", "rootDir": "/"}).json
+    item = call("POST", "/v1/work-items", {"projectId": project["id"], "title": "Login"}).json
+    deleted = call(
+        "POST", f"/v1/work-items/{item['id']}/delete", {"id": item["id"], "actor": "ada"}, headers=COMMAND_LINE
+    )
+    assert deleted.status == 200
+    assert call("POST", f"/v1/projects/{project['id']}/delete", {"actor": "bob"}).status == 200
+    trail = [(each["action"], each["noun"], each["who"], each["surface"]) for each in call("GET", "/v1/audit").json]
+    assert trail == [("delete", "work-item", "ada", "cli"), ("delete", "project", "bob", "http")]
+
+
+def test_who_acts_without_a_body_is_named_by_a_header(call: Caller) -> None:
+    by = {"X-Whisk-Actor": "Zo%C3%AB", **COMMAND_LINE}
+    assert call("POST", "/v1/agent-hook-log/clear", {}, headers=by).status == 200
+    (entry,) = call("GET", "/v1/audit").json
+    assert (entry["who"], entry["surface"], entry["action"], entry["noun"]) == ("Zoë", "cli", "clear", "hook-log")
+
+
+@pytest.mark.parametrize(("name", "kept"), [("a%00b%0Ac", "abc"), ("x" * 300, "x" * 256), ("%FF", "\ufffd")])
+def test_a_name_is_kept_as_far_as_it_can_be(call: Caller, name: str, kept: str) -> None:
+    assert call("POST", "/v1/agent-hook-log/clear", {}, headers={"X-Whisk-Actor": name}).status == 200
+    assert [each["who"] for each in call("GET", "/v1/audit").json] == [kept]
+
+
+def test_hooks_that_are_put_in_and_taken_out_are_in_the_trail(call: Caller, tmp_path: Any) -> None:
+    body = {"provider": "claude", "configDir": str(tmp_path / "claude")}
+    (tmp_path / "claude").mkdir()
+    assert call("POST", "/v1/agent-hook-integrations/install", body | {"dryRun": True}).status == 200
+    assert call("GET", "/v1/audit").json == []
+    assert call("POST", "/v1/agent-hook-integrations/install", body).status == 200
+    assert call("POST", "/v1/agent-hook-integrations/remove", body).status == 200
+    assert [(each["action"], each["noun"], each["id"]) for each in call("GET", "/v1/audit").json] == [
+        ("install", "hook", "claude"),
+        ("remove", "hook", "claude"),
+    ]

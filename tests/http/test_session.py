@@ -28,7 +28,7 @@ def desk(system: ActorSystem, tmp_path: Path) -> Iterator[SessionDesk]:
 
 @pytest.fixture
 def call(desk: SessionDesk, caller: Callable[..., Caller]) -> Caller:
-    return caller(ROUTES, system=desk.system, sessions=desk.book, clock=desk.system.clock)
+    return caller(ROUTES, system=desk.system, sessions=desk.book, journal=desk.journal, clock=desk.system.clock)
 
 
 def shell(script: str, **more: Any) -> dict[str, Any]:

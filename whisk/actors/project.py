@@ -89,7 +89,7 @@ class ProjectActor(Actor):
         Sessions and terminals stay.
         """
         self.log.info("project deleted", project=self._id, root=self._project.root_dir, by=request.actor)
-        end_project(self.system, self._services, self._id, self.clock.now())
+        end_project(self.system, self._services, self._project, request, self.clock.now())
         self.end()
         return self._project
 

@@ -47,10 +47,11 @@ class Client:
     `timeout` is for the whole exchange, in seconds; None waits for as long as the daemon lets it.
     """
 
-    def __init__(self, url: str, token: str | None) -> None:
+    def __init__(self, url: str, token: str | None, actor: str = "") -> None:
         self.url = url.rstrip("/")
         self.host, self.port, self._base = split_url(url)
         self._token = token
+        self._actor = actor
 
     def get(self, path: str, query: Query | None = None, *, timeout: float | None = 5.0, **more: Any) -> Any:
         return self.call("GET", path, query=query, timeout=timeout, **more)
@@ -121,6 +122,9 @@ class Client:
         fields = {"Host": f"{self._bracketed()}:{self.port}", "User-Agent": f"whisk/{__version__}"}
         if self._token:
             fields["Authorization"] = f"Bearer {self._token}"
+        if self._actor:
+            # For the audit trail, where the body has no field for it.
+            fields["X-Whisk-Actor"] = quote(self._actor)
         if body is not None:
             data = body if isinstance(body, bytes) else _encode(body)
             fields["Content-Type"] = "application/json"

@@ -34,8 +34,9 @@ class Context:
     @cached_property
     def client(self) -> Client:
         from whisk.cli.client import Client
+        from whisk.cli.person import name
 
-        return Client(self.url, token=self.token())
+        return Client(self.url, token=self.token(), actor=name(self.env))
 
     def fresh(self) -> Context:
         """The same invocation, for a daemon that may have come back at another address."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from urllib.parse import unquote
 
 from whisk.http.body import DEFAULT_LIMIT
 from whisk.http.client_gone import wait
@@ -39,6 +40,16 @@ class Request(Generic[Body, Query]):
     def surface(self) -> Literal["cli", "http"]:
         """Which way this came in, for the audit trail."""
         return "cli" if (self.header("User-Agent") or "").startswith("whisk/") else "http"
+
+    @property
+    def who(self) -> str:
+        """In whose name this is asked, where the body has no field for it; percent-encoded UTF-8 on the wire.
+
+        One line of at most 256 bytes, whatever was sent: it is asked for when the deed is done, too late to refuse.
+        """
+        name = unquote(self.header("X-Whisk-Actor") or "", errors="replace")
+        shown = "".join(char for char in name if char.isprintable())
+        return shown.encode()[:256].decode("utf-8", "ignore")
 
     def wait(self, future: Future[T], timeout: float | None) -> T:
         """See `whisk.http.client_gone.wait`."""

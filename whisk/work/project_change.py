@@ -12,6 +12,7 @@ import msgspec
 
 from whisk.clock import Instant
 from whisk.errors import NotFoundError, TooLargeError
+from whisk.matters.audit import Surface
 from whisk.values import Record, check_text
 from whisk.work.attachment import Attachment, MetadataValue, new_attachment
 from whisk.work.definition import DefinitionRecord
@@ -43,6 +44,7 @@ class DeleteProject(Record, frozen=True):
     wire_name: ClassVar[str] = "DeleteProjectRequest"
 
     actor: str | None = None
+    surface: Surface = ""
 
 
 class AttachToProject(Record, frozen=True):

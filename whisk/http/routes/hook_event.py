@@ -8,7 +8,7 @@ import msgspec
 
 from whisk.actors.future import get
 from whisk.hooks.entry import AgentBridgeEvent
-from whisk.http import relay
+from whisk.http import relay, trail
 from whisk.http.api import Api
 from whisk.http.route import Request, Route
 from whisk.http.routes.bridge import RELAY_LIMIT, AgentBridgeHookRequest, context_of, event_of
@@ -79,6 +79,7 @@ def show_log(api: Api, request: Request[None, None]) -> AgentHookLogStatus:
 
 def clear_log(api: Api, request: Request[None, None]) -> AgentHookLogStatus:
     get(api.journal.write.remote(storage.clear))
+    trail.note(api, request, "clear", "hook-log", "hook-log", "cleared")
     return show_log(api, request)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whisk.hooks.install.standing import AgentHookIntegration
+from whisk.http import trail
 from whisk.http.api import Api
 from whisk.http.route import Request, Route
 from whisk.values import Record, check_text
@@ -31,11 +32,19 @@ def check_integration(api: Api, request: Asked) -> AgentHookIntegration:
 
 
 def install_integration(api: Api, request: Asked) -> AgentHookIntegration:
-    return api.setup.install(request.body.provider, _folder(request), dry=request.body.dry_run)
+    done = api.setup.install(request.body.provider, _folder(request), dry=request.body.dry_run)
+    return _noted(api, request, "install", "installed", done)
 
 
 def remove_integration(api: Api, request: Asked) -> AgentHookIntegration:
-    return api.setup.remove(request.body.provider, _folder(request), dry=request.body.dry_run)
+    done = api.setup.remove(request.body.provider, _folder(request), dry=request.body.dry_run)
+    return _noted(api, request, "remove", "removed", done)
+
+
+def _noted(api: Api, request: Asked, action: str, outcome: str, done: AgentHookIntegration) -> AgentHookIntegration:
+    if not request.body.dry_run:
+        trail.note(api, request, action, "hook", request.body.provider, outcome, about=request.body.config_dir)
+    return done
 
 
 def _folder(request: Asked) -> str:

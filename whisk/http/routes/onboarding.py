@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whisk.hooks.install.onboarding import OnboardingStatus
+from whisk.http import trail
 from whisk.http.api import Api
 from whisk.http.route import Request, Route
 from whisk.values import Record, check_text
@@ -26,7 +27,11 @@ def show_onboarding(api: Api, request: Request[None, OnboardingQuery]) -> Onboar
 
 
 def apply_onboarding(api: Api, request: Request[OnboardingApplyRequest, None]) -> OnboardingStatus:
-    return api.setup.apply(list(request.body.item_ids or ()), _folders(request.body))
+    wanted = list(request.body.item_ids or ())
+    status = api.setup.apply(wanted, _folders(request.body))
+    if wanted:
+        trail.note(api, request, "apply", "onboarding", "onboarding", "applied", about=", ".join(wanted))
+    return status
 
 
 def _folders(asked: OnboardingQuery) -> dict[str, str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from whisk.actors.pty import PtyHandle
 from whisk.errors import InvalidError, WhiskError
+from whisk.http import trail
 from whisk.http.api import Api
 from whisk.http.page import Paged
 from whisk.http.route import Request, Route
@@ -140,11 +141,18 @@ def resize_pty(api: Api, request: Request[ResizePty, None]) -> None:
 
 def kill_pty(api: Api, request: Request[KillPty, None]) -> KilledPty:
     report = request.wait(_pty(api, request).kill.options(timeout=_KILL_SECONDS).remote(), _KILL_SECONDS)
+    _note(api, request, "kill", report.info.status)
     return KilledPty(**msgspec.structs.asdict(report.info), left=report.left)
 
 
 def delete_pty(api: Api, request: Request[None, None]) -> None:
     api.sessions.remove_pty(request.path["pty_id"])
+    _note(api, request, "delete", "deleted")
+
+
+def _note(api: Api, request: Request[Any, None], action: str, outcome: str) -> None:
+    pty_id = request.path["pty_id"]
+    trail.note(api, request, action, "pty", pty_id, outcome, pty_id=pty_id)
 
 
 def read_output(api: Api, request: Request[None, OutputQuery]) -> OutputSnapshot:

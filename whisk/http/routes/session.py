@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from whisk.actors.session import START_SECONDS, SessionHandle
 from whisk.actors.session_book import CLOSE_SECONDS
+from whisk.http import trail
 from whisk.http.api import Api
 from whisk.http.page import Paged
 from whisk.http.route import Request, Route
@@ -101,7 +102,10 @@ def show_session(api: Api, request: Request[None, None]) -> Session:
 
 
 def close_session(api: Api, request: Request[None, None]) -> list[Session]:
-    return api.sessions.close(request.path["session_id"])
+    session_id = request.path["session_id"]
+    left = api.sessions.close(session_id)
+    trail.note(api, request, "close", "session", session_id, "closed", session_id=session_id)
+    return left
 
 
 def split_pane(api: Api, request: Request[SplitPane, None]) -> SplitPaneResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from whisk.errors import NotFoundError
+from whisk.http import trail
 from whisk.http.api import Api
 from whisk.http.route import Request, Route
 from whisk.work.definition import DefinitionRecord
@@ -56,7 +57,9 @@ def delete_definition(api: Api, request: Request[None, None]) -> DefinitionRecor
     id, version = request.path["workflow_id"], request.path["version"]
     if not _VERSION.fullmatch(version):
         raise NotFoundError(f"workflow definition {id}@{version} not found", id=id)
-    return api.work.definitions.delete(id, int(version))
+    gone = api.work.definitions.delete(id, int(version))
+    trail.note(api, request, "delete", "workflow-definition", f"{id}@{version}", "deleted")
+    return gone
 
 
 def list_files(api: Api, request: Request[None, None]) -> list[DefinitionFile]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whisk.errors import RefusedError
+from whisk.http import trail
 from whisk.http.api import Api
 from whisk.http.route import Request, Route
 from whisk.storage import terminal as terminal_storage
@@ -43,6 +44,7 @@ def remove_worktree(api: Api, request: Request[RemoveWorktree, None]) -> None:
                 f"terminals run in {path}: {', '.join(users)}", worktreePath=path, protected="in_use", ptys=users
             )
     api.worktrees.remove(request.body)
+    trail.note(api, request, "remove", "worktree", path, "removed")
 
 
 ROUTES: tuple[Route, ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whisk.errors import RefusedError
+from whisk.mail.address import CONCRETE_KINDS
 from whisk.values import check_text
 
 ACTOR_LIMIT = 256
@@ -17,8 +18,11 @@ def check_actor(actor: str | None) -> str | None:
 
 
 def is_person(actor: str | None) -> bool:
-    name = (actor or "").strip().lower()
-    return bool(name) and name.partition(":")[0] not in _PROGRAMS
+    """An address (`run:…`) is an agent's or a program's, whoever wrote it; so is a name of the list, also with more
+    behind a colon.
+    """
+    name, colon, _ = (actor or "").strip().lower().partition(":")
+    return bool(name) and name not in _PROGRAMS and not (colon and name in CONCRETE_KINDS)
 
 
 def need_person(actor: str | None, what: str) -> None:

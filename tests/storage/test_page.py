@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -24,7 +24,7 @@ from whisk.storage.database import Store
 from whisk.storage.journal import GroupWriter
 from whisk.storage.page import Page
 from whisk.work.item import CreateWorkItem, new_item
-from whisk.work.run import StartRun, new_run
+from whisk.work.run import TERMINAL, RunStatus, StartRun, new_run
 from whisk.work.session import CreateSession, new_session
 from whisk.work.workflow import builtin_workflow
 
@@ -120,6 +120,8 @@ INDEXED = {
     "runs of a project": (lambda db: run_storage.select(db, project_id="p"), "run_"),
     "a page of all runs": (lambda db: run_storage.select(db, page=PAGE), "run_work_item"),
     "sessions of a project": (lambda db: session_storage.select(db, "p"), "session_"),
+    "open runs of a project": (lambda db: run_storage.select_open(db, project_id="p"), "run_open"),
+    "living runs of a project": (lambda db: run_storage.items_with_living_runs(db, "p"), "run_pty"),
     "a page of sessions": (lambda db: session_storage.select(db, page=PAGE), "session_made"),
     "a page of terminals": (lambda db: session_storage.select_terminals(db, PAGE), "terminal_session"),
     "a page of questions": (lambda db: question_storage.select(db, page=PAGE), "question_made"),
@@ -159,3 +161,8 @@ def test_what_may_be_long_is_found_by_an_index(store: Store, name: str) -> None:
     plan = store.read(plans)
     assert any(index in step for step in plan), plan
     assert not any(step.startswith("SCAN") and "USING" not in step for step in plan), plan
+
+
+def test_the_index_of_open_runs_knows_every_status_that_is_open() -> None:
+    known = {text.strip("'") for text in run_storage._OPEN_TEXTS.split(", ")}
+    assert known == set(get_args(RunStatus)) - TERMINAL

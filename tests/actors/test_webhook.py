@@ -17,7 +17,7 @@ from whisk.actors.system import ActorSystem
 from whisk.actors.webhook import WebhookHandle, WebhookServices
 from whisk.actors.webhook_post import Poster
 from whisk.errors import InvalidError, NotFoundError
-from whisk.matters.audit import AuditFilter
+from whisk.matters.audit import AuditEntry, AuditFilter
 from whisk.matters.setting import WebhookSettings
 from whisk.matters.webhook import CreateWebhook, signature
 from whisk.storage import audit as audit_storage
@@ -242,6 +242,21 @@ def test_the_next_daemon_goes_on_where_the_last_one_was(desk: Desk, receiver: Re
     desk.next_life()
     get(get(desk.matters.find.remote(handle.name.partition(":")[2])).pause.remote(False, "", ""))
     assert [each.event["title"] for each in receiver.until(2)] == ["told", "untold"]
+
+
+def test_the_next_daemon_forgets_old_entries_of_the_audit_and_says_so(desk: Desk) -> None:
+    day = 86_400.0
+    for days in (2.0, 0.5):
+        entry = AuditEntry(
+            at=desk.now.plus(-days * day), who="ada", surface="cli", action="allow", noun="approval", id=f"{days} days"
+        )
+        get(desk.journal.write.remote(lambda db, entry=entry: audit_storage.record(db, entry)))
+    desk.next_life()
+    trail = lambda: desk.store.read(lambda db: audit_storage.select(db, AuditFilter()))  # noqa: E731
+    until(lambda: trail()[-1].action == "forget")
+    kept, said = trail()
+    assert (kept.id, said.who, said.noun) == ("0.5 days", "whiskd", "audit")
+    assert said.about == "1 entries older than 1 days"
 
 
 def test_a_removed_webhook_is_gone_with_its_letters(desk: Desk, receiver: Receiver) -> None:

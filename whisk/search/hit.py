@@ -37,7 +37,9 @@ class SearchHit(Record, frozen=True):
 
 
 class SearchResults(Record, frozen=True):
-    """`unread_bytes` of transcripts are not in the index yet; the same search a little later finds what is in them."""
+    """At least `unread_bytes` of transcripts are not in the index yet; the same search a little later finds what is in
+    them. 0: all of it is there.
+    """
 
     hits: tuple[SearchHit, ...]
     unread_bytes: int = 0

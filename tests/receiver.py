@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import gevent
 from gevent.event import Event
 from gevent.server import StreamServer
+from gevent.ssl import PROTOCOL_TLS_SERVER, SSLContext
 
 Behaviour = int | Callable[[Any], None]
 SECONDS = 20.0
@@ -36,11 +37,16 @@ class Received(NamedTuple):
 class Receiver:
     """Answers each request with the next of `script`, a status or a function of the socket, and with 200 after it."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, certificate: str = "") -> None:
         self.got: list[Received] = []
         self.script: deque[Behaviour] = deque()
         self._news = Event()
-        self._server = StreamServer(("127.0.0.1", port), self._serve)
+        secure: dict[str, Any] = {}
+        if certificate:
+            secure["ssl_context"] = SSLContext(PROTOCOL_TLS_SERVER)
+            secure["ssl_context"].load_cert_chain(certificate)
+        self._scheme = "https" if certificate else "http"
+        self._server = StreamServer(("127.0.0.1", port), self._serve, **secure)
         self._server.start()
 
     @property
@@ -49,7 +55,7 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/hook"
+        return f"{self._scheme}://127.0.0.1:{self.port}/hook"
 
     def close(self) -> None:
         self._server.stop(timeout=0)

@@ -152,6 +152,16 @@ def test_a_bad_receiver_costs_its_time_and_ends_as_a_dead_letter(
     assert letter.error
 
 
+def test_a_certificate_that_nobody_vouches_for_is_not_believed(desk: Desk) -> None:
+    receiver = Receiver(certificate=str(Path(__file__).parents[1] / "payloads" / "self_signed.pem"))
+    handle = desk.add(receiver.url)
+    tried = get(handle.test.remote())
+    assert not tried.delivered
+    assert "certificate" in tried.error.lower()
+    assert receiver.got == []
+    receiver.close()
+
+
 def test_one_receiver_that_hangs_does_not_keep_the_others_waiting(desk: Desk, receiver: Receiver) -> None:
     stuck = Receiver()
     stuck.script.extend([hang] * 9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -76,6 +77,14 @@ def test_clearing_the_daemon_empties_the_search(call: Caller, parts: dict[str, A
     assert len(ids(call, "q=needle")) == 2
     assert call("POST", "/v1/daemon/clear").status == 200
     assert ids(call, "q=needle") == []
+
+
+def test_hits_go_out_as_json_lines_to_who_asks_for_them(call: Caller) -> None:
+    for number in range(2):
+        call("POST", "/v1/mail", {"from": "run:x", "to": ["run:y"], "type": "status", "subject": f"needle {number}"})
+    answer = call("GET", "/v1/search?q=needle", headers={"Accept": "application/x-ndjson"})
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    assert [json.loads(line) for line in answer.body.splitlines()] == call("GET", "/v1/search?q=needle").json["hits"]
 
 
 def test_pages_hold_every_hit_once(call: Caller) -> None:

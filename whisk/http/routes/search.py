@@ -8,6 +8,7 @@ import msgspec
 
 from whisk.errors import UnavailableError
 from whisk.http.api import Api
+from whisk.http.reply import JSON_LINES, Text, lines_of
 from whisk.http.route import Request, Route
 from whisk.search.hit import HIT_KINDS, HitKind, SearchResults
 from whisk.storage.search import SearchFilter
@@ -29,7 +30,8 @@ class SearchQuery(Record, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
 
 
-def search(api: Api, request: Request[None, SearchQuery]) -> SearchResults:
+def search(api: Api, request: Request[None, SearchQuery]) -> SearchResults | Text:
+    """The hits alone, as JSON lines, to who accepts those."""
     wanted = request.query
     if api.library is None:
         raise UnavailableError("nothing is indexed here")
@@ -39,7 +41,10 @@ def search(api: Api, request: Request[None, SearchQuery]) -> SearchResults:
         work_item_id=wanted.work_item_id,
         limit=wanted.limit,
     )
-    return api.library.search(check_text(wanted.q, "q", limit=_QUERY_BYTES), chosen, wanted.after)
+    found = api.library.search(check_text(wanted.q, "q", limit=_QUERY_BYTES), chosen, wanted.after)
+    if JSON_LINES in (request.header("Accept") or ""):
+        return Text(lines_of(found.hits), JSON_LINES)
+    return found
 
 
 ROUTES: tuple[Route, ...] = (

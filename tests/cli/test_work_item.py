@@ -26,6 +26,14 @@ def test_an_item_is_shown_with_its_history(whisk: Whisk, item: WorkItem) -> None
     assert whisk.json("work-item", "show", item.id)["title"] == "Mend it"
 
 
+def test_a_list_is_narrowed_and_read_in_parts(whisk: Whisk, item: WorkItem) -> None:
+    request = CreateWorkItem(project_id=item.project_id, title="Then this", stage_id="ready")
+    other = get(whisk.desk.work.project(item.project_id).create_item.remote(request))
+    assert [each["id"] for each in whisk.json("work-item", "list", "-stage", "ready")] == [other.id]
+    assert [each["id"] for each in whisk.json("work-item", "list", "-limit", "1")] == [item.id]
+    assert [each["id"] for each in whisk.json("work-item", "list", "-after", item.id)] == [other.id]
+
+
 def test_only_what_is_given_is_updated(whisk: Whisk, item: WorkItem) -> None:
     done = whisk("work-item", "update", item.id, "-body", "-", stdin="notes\n")
     assert done.stdout == f"{item.id}\t#1\tbacklog\n"

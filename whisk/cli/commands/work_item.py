@@ -10,11 +10,19 @@ from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.person import actor
 
+# There may be very many.
+_LIST_SECONDS = 60.0
 _PROJECT = ("WHISK_PROJECT_ID", "WHISK_PROJECT")
 
 
 def list_items(context: Context, args: Arguments) -> None:
-    found = context.client.get("/v1/work-items", {"projectId": args.text("project", *_PROJECT)})
+    query = {
+        "projectId": args.text("project", *_PROJECT),
+        "stageId": args.text("stage"),
+        "limit": args.number("limit", least=1),
+        "after": args.text("after"),
+    }
+    found = context.client.get("/v1/work-items", query, timeout=_LIST_SECONDS)
     if args.flag("json"):
         return context.out.json(found)
     rows = [
@@ -85,9 +93,13 @@ Usage:
 
 Options:
   --project=<id>    Only this project's; else $WHISK_PROJECT_ID's, else all.
+  --stage=<id>      Only those in this stage.
+  --limit=<n>       At most so many; else all.
+  --after=<id>      Only those behind this one in the list.
 
 Examples:
   whisk work-item list
+  whisk work-item list -stage review
   whisk work-item list -project proj_01 -json
 """,
     run=list_items,

@@ -294,6 +294,23 @@ def test_a_hook_that_hangs_is_ended_in_time(house: GitHouse, repo: Path, monkeyp
     assert refusal.value.details["reason"] == "timed_out"
 
 
+def test_a_hook_that_leaves_something_running_holds_nobody_up(
+    house: GitHouse, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whisk.actors.repository.WRITE_SECONDS", 5.0)
+    runs = house.folder / "runs"
+    runs.touch()
+    hook = repo / ".git/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\necho preparing\nwhile [ -e '{runs}' ]; do sleep 0.05; done &\n")
+    hook.chmod(0o755)
+    try:
+        made = Worktrees(house.environ).create(CreateWorktree(repo_path=str(repo), branch="x"))
+        assert made.created
+    finally:
+        runs.unlink()
+
+
 # -- removed --------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,8 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
-from typing import NoReturn
+from tempfile import TemporaryFile
+from typing import IO, NoReturn
 
 from whisk.errors import GitError
 
@@ -47,28 +48,35 @@ def run_git(environ: Mapping[str, str], folder: str, *words: str, seconds: float
     if git is None:
         raise GitError("git is not installed, or not on whiskd's PATH", reason="git_missing")
     argv = [git, *_FIXED, "-C", folder, *words]
-    try:
-        process = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=_clean(environ),
-            # Its hooks and helpers are ended with it.
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise GitError(f"git could not be started: {error}", reason="failed") from error
-    try:
-        out, said = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        raise GitError(
-            f"git {words[0]} took longer than {seconds:g} s in {folder}", reason="timed_out", folder=folder
-        ) from None
-    if process.returncode:
-        _raise(words, folder, said.decode("utf-8", "replace"), process.returncode)
-    return out.decode("utf-8", "replace")
+    # Not pipes: what a hook leaves running in the background would hold their ends, and us until it ends.
+    with TemporaryFile() as out, TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=said,
+                env=_clean(environ),
+                # Its hooks and helpers are ended with it.
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise GitError(f"git could not be started: {error}", reason="failed") from error
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise GitError(
+                f"git {words[0]} took longer than {seconds:g} s in {folder}", reason="timed_out", folder=folder
+            ) from None
+        if code:
+            _raise(words, folder, _read(said), code)
+        return _read(out)
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
 
 
 def _clean(environ: Mapping[str, str]) -> dict[str, str]:
@@ -86,7 +94,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         except ProcessLookupError:
             pass
         try:
-            process.communicate(timeout=_GRACE)
+            process.wait(_GRACE)
             return
         except subprocess.TimeoutExpired:
             continue

@@ -256,12 +256,14 @@ def test_the_next_daemon_goes_on_where_the_last_one_was(desk: Desk, receiver: Re
 
 def test_the_next_daemon_forgets_old_entries_of_the_audit_and_says_so(desk: Desk) -> None:
     day = 86_400.0
+    desk.crash()
+    desk.open(ActorSystem())
     for days in (2.0, 0.5):
         entry = AuditEntry(
             at=desk.now.plus(-days * day), who="ada", surface="cli", action="allow", noun="approval", id=f"{days} days"
         )
         get(desk.journal.write.remote(lambda db, entry=entry: audit_storage.record(db, entry)))
-    desk.next_life()
+    desk.start()
     trail = lambda: desk.store.read(lambda db: audit_storage.select(db, AuditFilter()))  # noqa: E731
     until(lambda: trail()[-1].action == "forget")
     kept, said = trail()

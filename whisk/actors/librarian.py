@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 import gevent
@@ -26,6 +27,8 @@ from whisk.storage.transcript_text import Stretch
 from whisk.terminal.pty import PtyRecord
 
 ROUND_SECONDS = 60.0
+# Every so many rounds, those that have ended are looked at again: it takes a thousand of them half a second.
+_WHOLE_ROUND = 30
 _SLICE_SECONDS = 0.5
 _PAUSE_SECONDS = 0.1
 _READ_BYTES = 256 * 1024
@@ -83,8 +86,9 @@ class LibrarianActor(Actor):
 
     def _tend(self) -> None:
         """Now and then, look at all of them again: output may have been dropped, or a transcript be gone."""
-        while True:
-            self._done.clear()
+        for number in count():
+            if number % _WHOLE_ROUND == 0:
+                self._done.clear()
             while True:
                 with self._reading:
                     left = self._pass(_SLICE_SECONDS)

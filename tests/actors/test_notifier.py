@@ -20,6 +20,7 @@ from whisk.matters.notice import NotifySettings, NotifyState
 from whisk.matters.setting import WebhookSettings
 from whisk.storage import notice as storage
 from whisk.storage import status as status_storage
+from whisk.work.action import Press
 from whisk.work.question import AnswerQuestion, AskQuestion
 from whisk.work.status import StatusEvent
 
@@ -174,3 +175,14 @@ def test_who_is_told_again_after_a_pause_is_not_told_of_the_time_in_between(desk
     desk.send(type="escalation", subject="wanted")
     phone.until(1)
     assert [title for _, title in titles(phone)] == ["wanted"]
+
+
+def test_a_plan_that_waits_and_a_blocked_item_are_told(desk: Desk, phone: Receiver) -> None:
+    desk.begin(urls=(url(phone),))
+    item = desk.item()
+    handle = desk.work.item(item.id)
+    for action in ("start_planning", "submit_draft_plan", "report_blocked"):
+        get(handle.press.remote(Press(action=action, actor="agent", body="First" if "plan" in action else "")))
+    phone.until(2)
+    desk.looked()
+    assert titles(phone) == [("whisk: a draft needs you", "Plan: Fix it"), ("whisk: a work item is blocked", "Fix it")]

@@ -16,16 +16,25 @@ from whisk.storage import item as item_storage
 from whisk.storage import matter as matter_storage
 from whisk.storage import run as run_storage
 from whisk.storage import status as status_storage
+from whisk.storage.artifact import ARTIFACTS
 from whisk.storage.gate import GATES
 from whisk.storage.matter import KEPT
 from whisk.storage.question import QUESTIONS
 from whisk.storage.statement import run
 from whisk.work import run as run_steps
+from whisk.work.artifact import Artifact
 from whisk.work.gate import GateReport
 from whisk.work.item import WorkItem
 from whisk.work.question import Question
 from whisk.work.run import Run
 from whisk.work.status import StatusEvent
+
+
+def an_item() -> WorkItem:
+    return WorkItem(
+        id="item_1", project_id="proj_1", workflow_id="w", workflow_version=1, number=1, title="Login",
+        body_markdown="", stage_id="todo", run_state="idle", attachments=(), history=(), created_at=NOW, updated_at=NOW,
+    )  # fmt: skip
 
 
 class Book:
@@ -115,10 +124,7 @@ def test_a_report_of_an_agent_is_told_until_it_is_read(book: Book) -> None:
 
 
 def test_a_run_is_told_once_when_it_ends(book: Book) -> None:
-    item = WorkItem(
-        id="item_1", project_id="proj_1", workflow_id="w", workflow_version=1, number=1, title="Login",
-        body_markdown="", stage_id="todo", run_state="idle", attachments=(), history=(), created_at=NOW, updated_at=NOW,
-    )  # fmt: skip
+    item = an_item()
     started = Run(
         id="run_1", work_item_id="item_1", project_id="proj_1", preset="writer", prompt_template_id="plan",
         prompt_snapshot="", status="running", created_at=NOW, updated_at=NOW, history=(),
@@ -135,6 +141,35 @@ def test_a_run_is_told_once_when_it_ends(book: Book) -> None:
     assert told is not None
     assert (told.type, told.title, told.outcome, told.done) == ("run.ended", "Login", "completed", True)
     assert (told.run_id, told.who) == ("run_1", "agent")
+
+
+def test_a_draft_waits_for_a_person_until_it_is_decided(book: Book) -> None:
+    plan = Artifact(
+        id="art_1", project_id="proj_1", work_item_id="item_1", kind="plan", status="draft", created_at=NOW,
+        updated_at=NOW, title="Plan", body="First", created_by="agent",
+    )  # fmt: skip
+    book.write(lambda db: item_storage.insert(db, an_item()), lambda db: ARTIFACTS.insert(db, plan))
+    (told,) = book.told()
+    assert told is not None
+    assert (told.type, told.title, told.needs_person, told.key) == (
+        "artifact.drafted",
+        "Plan: Login",
+        True,
+        "plan:item_1",
+    )
+    book.write(lambda db: ARTIFACTS.update(db, msgspec.structs.replace(plan, status="approved", decided_by="ada")))
+    assert [each.needs_person for each in book.told() if each] == [False]
+
+
+def test_a_work_item_that_is_put_aside_waits_until_it_goes_on(book: Book) -> None:
+    aside = msgspec.structs.replace(an_item(), stage_id="blocked", previous_stage_id="todo")
+    book.write(lambda db: item_storage.insert(db, an_item()), lambda db: item_storage.update(db, aside))
+    (told,) = book.told()
+    assert told is not None
+    assert (told.type, told.noun, told.outcome, told.needs_person) == ("item.blocked", "item", "blocked", True)
+    assert told.command == "whisk work-item show item_1"
+    book.write(lambda db: item_storage.update(db, an_item()))
+    assert [each.needs_person for each in book.told() if each] == [False]
 
 
 def test_only_mail_that_escalates_is_a_matter(book: Book) -> None:

@@ -21,6 +21,8 @@ MatterType = Literal[
     "status.reported",
     "run.ended",
     "mail.escalated",
+    "artifact.drafted",
+    "item.blocked",
 ]
 MATTER_TYPES: tuple[MatterType, ...] = get_args(MatterType)
 
@@ -72,8 +74,10 @@ _COMMANDS = {
     "status": "whisk status list",
     "run": "whisk run list",
     "mail": "whisk mail thread {id}",
+    "artifact": "whisk workflow artifacts",
+    "item": "whisk work-item show {id}",
 }
-_LISTED = ("question", "gate", "run")
+_LISTED = ("question", "gate", "run", "artifact")
 NOUNS: tuple[str, ...] = tuple(_COMMANDS)
 
 

@@ -79,11 +79,18 @@ class NotifyResult(Record, frozen=True):
     error: str = ""
 
 
+_NEEDS = {
+    "status": "an agent needs you ({outcome})",
+    "artifact": "a draft needs you",
+    "item": "a work item is {outcome}",
+}
+
+
 def notice_of(matter: Matter, kinds: Sequence[NoticeKind]) -> Notice | None:
     """What a person is told of it; None when it wants nobody (any more), or is not of these kinds."""
     if matter.needs_person:
         kind: NoticeKind = "needs"
-        what = f"{matter.noun} needs you" if matter.noun != "status" else f"an agent needs you ({matter.outcome})"
+        what = _NEEDS.get(matter.noun, f"{matter.noun} needs you").format(outcome=matter.outcome)
     elif matter.done:
         kind, what = "done", matter.outcome if matter.noun == "run" else "done"
     else:

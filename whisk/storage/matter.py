@@ -5,7 +5,7 @@ Only what happened to which thing is kept. What is told is read from the thing i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from peewee import Database
@@ -16,12 +16,14 @@ from whisk.matters.matter import Matter, Numbered, command_for, title_of
 from whisk.storage import item as item_storage
 from whisk.storage import mail as mail_storage
 from whisk.storage import run as run_storage
+from whisk.storage.artifact import ARTIFACTS
 from whisk.storage.bridge import REQUESTS
 from whisk.storage.gate import GATES
 from whisk.storage.migration import Migration
 from whisk.storage.question import QUESTIONS
 from whisk.storage.statement import run
 from whisk.storage.status import STATUS_EVENTS
+from whisk.work.status import StatusEvent
 
 KEPT = 10_000
 """Matters that are remembered for receivers that are behind."""
@@ -42,18 +44,38 @@ _TRIGGERS = (
 
 def _create(db: Database) -> None:
     db.execute_sql("CREATE TABLE matter (seq INTEGER PRIMARY KEY AUTOINCREMENT, type TEXT NOT NULL, id TEXT NOT NULL)")
-    for name, matter, table, event, when in _TRIGGERS:
-        db.execute_sql(
-            f"CREATE TRIGGER matter_{name} AFTER {event} ON {table} WHEN {when}"
-            f" BEGIN INSERT INTO matter (type, id) VALUES ('{matter}', new.id); END"
-        )
+    _number(db, _TRIGGERS)
     db.execute_sql(
         "CREATE TRIGGER matter_bound AFTER INSERT ON matter WHEN new.seq % 100 = 0"
         f" BEGIN DELETE FROM matter WHERE seq <= new.seq - {KEPT}; END"
     )
 
 
-MIGRATIONS: list[Migration] = [Migration("matter.create", _create)]
+def _number(db: Database, triggers: Iterable[tuple[str, str, str, str, str]]) -> None:
+    for name, matter, table, event, when in triggers:
+        db.execute_sql(
+            f"CREATE TRIGGER matter_{name} AFTER {event} ON {table} WHEN {when}"
+            f" BEGIN INSERT INTO matter (type, id) VALUES ('{matter}', new.id); END"
+        )
+
+
+def _follow_workflows(db: Database) -> None:
+    draft = "json_extract(new.doc, '$.status') = 'draft'"
+    # Only a stage that was left for a while has a stage to go back to.
+    aside = "new.stage_id <> old.stage_id AND coalesce(json_extract(new.doc, '$.previousStageId'), '') <> ''"
+    _number(
+        db,
+        (
+            ("artifact_drafted", "artifact.drafted", "artifact", "INSERT", draft),
+            ("item_blocked", "item.blocked", "work_item", "UPDATE", aside),
+        ),
+    )
+
+
+MIGRATIONS: list[Migration] = [
+    Migration("matter.create", _create),
+    Migration("matter.workflow", _follow_workflows),
+]
 
 
 def last(db: Database) -> int:
@@ -149,9 +171,18 @@ def _status(db: Database, id: str) -> dict[str, Any]:
         "outcome": event.kind,
         "needs_person": event.requires_attention and event.read_at is None,
         "done": event.kind == "done",
-        "key": _end_of(event.run_id) if event.kind == "done" and event.run_id else event.notification_key,
+        "key": _key_of(event),
         "who": event.actor,
     }
+
+
+def _key_of(event: StatusEvent) -> str:
+    """A report that is done, or blocked, is the same matter as what it does to its run or work item."""
+    if event.kind == "done" and event.run_id:
+        return _end_of(event.run_id)
+    if event.kind == "blocked" and event.work_item_id:
+        return f"blocked:{event.work_item_id}"
+    return event.notification_key
 
 
 def _end_of(run_id: str) -> str:
@@ -186,6 +217,37 @@ def _mail(db: Database, id: str) -> dict[str, Any]:
     }
 
 
+def _artifact(db: Database, id: str) -> dict[str, Any]:
+    artifact = ARTIFACTS.get(db, id)
+    item = item_storage.get(db, artifact.work_item_id)
+    return {
+        **_places(artifact),
+        "at": artifact.updated_at,
+        "title": f"{artifact.title or artifact.kind}: {item.title}",
+        "outcome": artifact.status,
+        "needs_person": artifact.status == "draft",
+        "done": False,
+        "who": artifact.decided_by or artifact.created_by,
+        # A plan that is written anew is the same matter.
+        "key": f"{artifact.kind}:{item.id}",
+    }
+
+
+def _item(db: Database, id: str) -> dict[str, Any]:
+    item = item_storage.get(db, id)
+    return {
+        "at": item.updated_at,
+        "title": item.title,
+        "outcome": item.stage_id,
+        "needs_person": bool(item.previous_stage_id),
+        "done": False,
+        "who": item.history[-1].actor if item.history else None,
+        "key": f"blocked:{id}",
+        "project_id": item.project_id,
+        "work_item_id": id,
+    }
+
+
 _TOLD: dict[str, Callable[[Database, str], dict[str, Any]]] = {
     "prompt": _prompt,
     "question": _question,
@@ -193,4 +255,6 @@ _TOLD: dict[str, Callable[[Database, str], dict[str, Any]]] = {
     "status": _status,
     "run": _run,
     "mail": _mail,
+    "artifact": _artifact,
+    "item": _item,
 }

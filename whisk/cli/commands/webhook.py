@@ -153,7 +153,8 @@ Prints the webhook's id and the secret that signs its requests. It is told of wh
 
 Options:
   --types=<types>     Only these, joined by commas or repeated: prompt.opened, prompt.closed, question.asked,
-                      question.answered, gate.opened, gate.completed, status.reported, run.ended, mail.escalated.
+                      question.answered, gate.opened, gate.completed, status.reported, run.ended, mail.escalated,
+                      artifact.drafted, item.blocked.
   --project=<id>      Only in this project.
   --secret=<text>     Use this secret, of at least 16 characters.
 {_ACTOR}

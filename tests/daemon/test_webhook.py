@@ -129,6 +129,10 @@ def test_the_commands_show_what_goes_wrong_and_mend_it(
     while listener.next()[1].get("title") != "help":
         pass
     assert len(letters()) == 1
+    chosen = place.cli(
+        "webhook", "add", "http://127.0.0.1:1/", "-secret", "-", "-json", input="a secret from stdin\n", check=0
+    )
+    assert json.loads(chosen.stdout)["secret"] == "a secret from stdin"
     for verb, state in (("pause", "paused"), ("resume", "ok")):
         assert place.cli("webhook", verb, webhook, check=0).stdout.split("\t")[1].strip() == state
     shown = place.cli("webhook", "show", webhook, check=0).stdout

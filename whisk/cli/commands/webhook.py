@@ -19,7 +19,7 @@ def add(context: Context, args: Arguments) -> None:
         "url": args.need("address"),
         "types": args.csv("types"),
         "projectId": args.text("project") or "",
-        "secret": args.text("secret") or "",
+        "secret": _secret(context, args),
         "actor": actor(args, context.env),
     }
     made = context.client.post("/v1/webhooks", body)
@@ -29,6 +29,11 @@ def add(context: Context, args: Arguments) -> None:
         return context.out.json(made)
     context.out.note("this is the only time that the secret is shown")
     return context.out.fields(made["webhook"]["id"], made["secret"])
+
+
+def _secret(context: Context, args: Arguments) -> str:
+    given = args.text("secret") or ""
+    return context.read_stdin().strip() if given == "-" else given
 
 
 def list_webhooks(context: Context, args: Arguments) -> None:
@@ -156,7 +161,7 @@ Options:
                       question.answered, gate.opened, gate.completed, status.reported, run.ended, mail.escalated,
                       artifact.drafted, item.blocked.
   --project=<id>      Only in this project.
-  --secret=<text>     Use this secret, of at least 16 characters.
+  --secret=<text>     Use this secret, of at least 16 characters; - reads it from stdin, where nobody sees it.
 {_ACTOR}
 
 Examples:

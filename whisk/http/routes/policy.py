@@ -18,7 +18,8 @@ def add_policy(api: Api, request: Request[PolicyDraft, None]) -> Policy:
 
 
 def remove_policy(api: Api, request: Request[None, RemovePolicy]) -> Policy:
-    return get(keeper(api).remove_policy.remote(request.path["policy_id"], request.query.actor, request.surface))
+    who = request.query.actor or request.who
+    return get(keeper(api).remove_policy.remote(request.path["policy_id"], who, request.surface))
 
 
 ROUTES: tuple[Route, ...] = (

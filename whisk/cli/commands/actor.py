@@ -13,6 +13,7 @@ from whisk.cli.client import path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.failure import OK, UsageError
+from whisk.cli.moment import moment
 from whisk.cli.output import one_line
 from whisk.cli.tree import Branch, grow, style_for
 
@@ -79,7 +80,10 @@ def dead_letters(context: Context, args: Arguments) -> None:
     letters = context.client.get("/v1/dead-letters")
     if args.flag("json"):
         return context.out.json(letters)
-    rows = [(each["id"], each["at"], each["to"], each["method"], each["reason"], each["arguments"]) for each in letters]
+    rows = [
+        (each["id"], moment(each["at"]), each["to"], each["method"], each["reason"], each["arguments"])
+        for each in letters
+    ]
     return context.out.table(["ID", "AT", "TO", "METHOD", "REASON", "ARGUMENTS"], rows)
 
 

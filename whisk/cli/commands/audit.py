@@ -11,6 +11,7 @@ from typing import Any
 from whisk.cli.argument import Arguments, parse_duration
 from whisk.cli.command import Command
 from whisk.cli.context import Context
+from whisk.cli.moment import moment
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -56,7 +57,7 @@ def _row(entry: dict[str, Any]) -> list[object]:
     surface = entry.get("surface")
     who = f"{entry['who']} ({surface})" if surface and surface != entry["who"] else entry["who"]
     about = " - ".join(text for text in (entry.get("about"), entry.get("reason")) if text)
-    at = entry["at"][:19].replace("T", " ")
+    at = moment(entry["at"])
     return [
         at,
         who,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from whisk.cli.moment import moment
 from whisk.cli.output import Output, one_line
 
 HEADER = ("ID", "TYPE", "PRIORITY", "FROM", "TO", "SUBJECT")
@@ -24,7 +25,7 @@ def table(out: Output, messages: Iterable[dict[str, Any]]) -> None:
 def whole(message: dict[str, Any]) -> str:
     """The message with its body and payload, headed like a letter."""
     lines = [
-        f"{message['id']}  {message['type']}  {message['priority']}  {message['createdAt'][:19]}Z",
+        f"{message['id']}  {message['type']}  {message['priority']}  {moment(message['createdAt'])}",
         f"From:     {address(message['from'])}",
         f"To:       {', '.join(_reader(reader) for reader in message['recipients'])}",
     ]

@@ -6,6 +6,8 @@ import json
 import shlex
 from typing import Any
 
+from whisk.cli.moment import moment
+
 
 def describe(prompt: dict[str, Any]) -> str:
     """Several lines. Nothing is cut: what an agent wants to run must be readable to the end."""
@@ -28,7 +30,7 @@ def describe(prompt: dict[str, Any]) -> str:
 
 def _state(prompt: dict[str, Any]) -> str:
     if prompt["status"] == "pending":
-        return f"pending until {prompt['expiresAt'][:19]}Z"
+        return f"pending until {moment(prompt['expiresAt'])}"
     told = prompt.get("answer") or prompt.get("reason") or ""
     said = f"{prompt['outcome']} by {prompt.get('answeredBy') or 'nobody'}"
     rule = f" ({prompt['ruleId']})" if prompt.get("ruleId") else ""

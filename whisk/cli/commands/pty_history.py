@@ -9,6 +9,7 @@ from whisk.cli.client import path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.failure import UsageError
+from whisk.cli.moment import moment
 from whisk.cli.plain import PlainStream
 
 # A long transcript is some megabytes of text.
@@ -21,7 +22,7 @@ def list_history(context: Context, args: Arguments) -> None:
     if args.flag("json"):
         return context.out.json(found)
     rows = [
-        (each["ptyId"], each["status"], each.get("exitCode"), each["createdAt"][:19] + "Z", " ".join(each["argv"]))
+        (each["ptyId"], each["status"], each.get("exitCode"), moment(each["createdAt"]), " ".join(each["argv"]))
         for each in found
     ]
     return context.out.table(["ID", "STATUS", "EXIT", "STARTED", "COMMAND"], rows, optional=["STARTED"])

@@ -8,6 +8,7 @@ from whisk.cli.argument import Arguments
 from whisk.cli.client import path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
+from whisk.cli.moment import moment
 from whisk.cli.person import actor
 
 # Starting an agent means starting its terminal; on a loaded machine that takes longer than a look-up.
@@ -81,7 +82,7 @@ def show(context: Context, args: Arguments) -> None:
         if value:
             context.out.line(f"{name:<10} {value}")
     context.out.line()
-    rows = [(each["at"][:19], each["type"], each.get("actor"), each.get("message")) for each in run["history"]]
+    rows = [(moment(each["at"]), each["type"], each.get("actor"), each.get("message")) for each in run["history"]]
     return context.out.table(["AT", "EVENT", "BY", "MESSAGE"], rows)
 
 

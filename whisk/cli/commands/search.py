@@ -7,6 +7,7 @@ from typing import Any
 from whisk.cli.argument import Arguments
 from whisk.cli.command import Command
 from whisk.cli.context import Context
+from whisk.cli.moment import moment
 from whisk.cli.output import one_line
 
 # What the daemon puts around each word that was found.
@@ -37,7 +38,7 @@ def search(context: Context, args: Arguments) -> None:
 def _show(context: Context, hit: dict[str, Any]) -> None:
     """One line that says where, and below it what."""
     out = context.out
-    when = hit["at"][:16].replace("T", " ")
+    when = moment(hit["at"])
     place = [hit[name] for name in ("workItemId", "runId", "projectId", "sessionId") if hit.get(name)][:1]
     head = "  ".join(one_line(part) for part in (hit["kind"], hit["id"], when, *place, hit.get("title", "")) if part)
     out.styled(out.style(head, "1"))

@@ -10,6 +10,7 @@ from whisk.cli.client import path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.failure import UsageError
+from whisk.cli.moment import moment
 from whisk.cli.person import actor
 
 # Which option goes into which field, and the variables of an agent's terminal that stand in for it.
@@ -52,7 +53,7 @@ def list_events(context: Context, args: Arguments) -> None:
         return context.out.json(found)
     header = ["ID", "AT", "KIND", "READ", "ABOUT", "MESSAGE"]
     rows = [
-        (each["id"], each["createdAt"][:19] + "Z", each["kind"], "readAt" in each, _about(each), each["message"])
+        (each["id"], moment(each["createdAt"]), each["kind"], "readAt" in each, _about(each), each["message"])
         for each in found
     ]
     return context.out.table(header, rows, flexible=["MESSAGE"], optional=["READ", "AT"])

@@ -9,6 +9,7 @@ from whisk.cli.client import path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.failure import OK, REFUSED
+from whisk.cli.moment import moment
 from whisk.cli.person import actor
 
 _PATIENCE = 95.0
@@ -56,7 +57,7 @@ def show(context: Context, args: Arguments) -> None:
         "url": found["url"],
         "types": ", ".join(found["types"]) or "all",
         "project": found.get("projectId"),
-        "added": f"{found['createdAt'][:19]}Z by {found.get('createdBy') or 'nobody'}",
+        "added": f"{moment(found['createdAt'])} by {found.get('createdBy') or 'nobody'}",
         "delivered": f"{found['delivered']}, the last {found.get('lastDeliveredAt', 'never')}",
         "behind": found["behind"],
         "dead letters": found["deadLetters"],
@@ -103,8 +104,7 @@ def dead_letters(context: Context, args: Arguments) -> None:
     if args.flag("json"):
         return context.out.json(found)
     rows = [
-        (each["id"], each["at"][:19].replace("T", " "), each["type"], each["thing"], each["attempts"], each["error"])
-        for each in found
+        (each["id"], moment(each["at"]), each["type"], each["thing"], each["attempts"], each["error"]) for each in found
     ]
     return context.out.table(["ID", "GIVEN UP", "TYPE", "THING", "ATTEMPTS", "ERROR"], rows)
 

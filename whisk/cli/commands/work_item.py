@@ -8,6 +8,7 @@ from whisk.cli.argument import Arguments
 from whisk.cli.client import path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
+from whisk.cli.moment import moment
 from whisk.cli.person import actor
 
 # There may be very many.
@@ -70,7 +71,7 @@ def show(context: Context, args: Arguments) -> None:
         out.line()
         out.line(item["bodyMarkdown"].rstrip())
     out.line()
-    rows = [(each["at"], each["type"], each.get("actor"), _told(each)) for each in item["history"]]
+    rows = [(moment(each["at"]), each["type"], each.get("actor"), _told(each)) for each in item["history"]]
     return out.table(["AT", "WHAT", "WHO", ""], rows)
 
 

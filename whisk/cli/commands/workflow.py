@@ -9,6 +9,7 @@ from whisk.cli.client import path
 from whisk.cli.command import Command
 from whisk.cli.context import Context
 from whisk.cli.failure import UsageError
+from whisk.cli.moment import moment
 from whisk.cli.person import actor
 
 ITEM_ENV = "WHISK_WORK_ITEM_ID"
@@ -67,7 +68,7 @@ def list_events(context: Context, args: Arguments) -> None:
     if args.flag("json"):
         return context.out.json(found)
     rows = [
-        (each["id"], each.get("workItemId"), each["at"][:19], each["type"], each.get("actor"), each.get("message"))
+        (each["id"], each.get("workItemId"), moment(each["at"]), each["type"], each.get("actor"), each.get("message"))
         for each in found
     ]
     header = ["ID", "WORK_ITEM", "AT", "TYPE", "BY", "MESSAGE"]

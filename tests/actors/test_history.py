@@ -31,7 +31,7 @@ def keep(desk: SessionDesk, total_bytes: int, count: int = 100) -> HistoryHandle
 def until(condition: Callable[[], bool]) -> None:
     with gevent.Timeout(SECONDS):
         while not condition():
-            gevent.sleep(0.01)
+            gevent.sleep(0.01)  # why: nothing announces it
 
 
 def sweep(history: HistoryHandle) -> int:

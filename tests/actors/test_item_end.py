@@ -50,7 +50,7 @@ def delete(desk: Desk, item: WorkItem) -> WorkItem:
 def until_gone(desk: Desk, name: str) -> None:
     with gevent.Timeout(10):
         while desk.system.find(name) is not None:
-            gevent.sleep(0.001)
+            gevent.sleep(0.001)  # why: nothing announces that an actor is gone
 
 
 def test_a_deleted_item_takes_its_runs_questions_and_gates_with_it(desk: Desk, item: WorkItem) -> None:

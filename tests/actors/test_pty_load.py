@@ -58,11 +58,14 @@ def speak_and_close(terminals: Terminals, count: int) -> None:
 def test_terminals_that_were_opened_spoken_to_and_closed_leave_nothing(terminals: Terminals, count: int) -> None:
     speak_and_close(terminals, 5)  # threads, connections and caches that are there to stay
     host = psutil.Process(int(str(terminals.system.describe("pty-host").facts["host"])))
-    before = (len(os.listdir("/dev/fd")), greenlets(), len(terminals.system.names()), len(host.children()))
+    before = (greenlets(), len(terminals.system.names()), len(host.children()))
+    open_files = len(os.listdir("/dev/fd"))
     files = host.num_fds()
     speak_and_close(terminals, count)
     get(terminals.host.children.remote())
-    assert (len(os.listdir("/dev/fd")), greenlets(), len(terminals.system.names()), len(host.children())) == before
+    assert (greenlets(), len(terminals.system.names()), len(host.children())) == before
+    # A thread of the pool may have given one back meanwhile.
+    assert len(os.listdir("/dev/fd")) <= open_files
     assert host.num_fds() == files
     assert gc.garbage == []
 

@@ -1,4 +1,4 @@
-"""Commands to try the runtime with."""
+"""Commands to try the runtime with, and a screen to watch them on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from whisk.commands import (
     Availability,
     BindingProjection,
     Command,
+    ErrorInfo,
+    Execution,
     ExecutionInput,
     HelpProjection,
     MenuProjection,
@@ -17,6 +19,7 @@ from whisk.commands import (
     Projections,
     SlashProjection,
 )
+from whisk.commands.prompt import Settlement
 
 
 def everywhere(alias: str, order: int = 0, keys: str = "ctrl+k") -> Projections:
@@ -63,3 +66,27 @@ def palette_ids(snapshot: Any) -> list[str]:
 
 def batch(ids: Iterable[str], **more: Any) -> list[Command[Any, Any]]:
     return [command(id, **more) for id in ids]
+
+
+class Screen:
+    """A presenter that keeps what it was told, and answers from a list."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.opened: list[Execution] = []
+        self.told: list[Any] = []
+        self.settled: list[tuple[Settlement, ErrorInfo | None]] = []
+
+    def __call__(self, execution: Execution) -> Any:
+        self.opened.append(execution)
+        return self
+
+    def prompt(self, prompt: Any) -> Any:
+        self.told.append(prompt)
+        return self.answers.pop(0)
+
+    def notify(self, notice: Any) -> None:
+        self.told.append(notice)
+
+    def settle(self, settlement: Settlement, error: ErrorInfo | None = None) -> None:
+        self.settled.append((settlement, error))

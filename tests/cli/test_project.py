@@ -60,3 +60,12 @@ def test_a_definition_is_checked_imported_chosen_exported_and_deleted(whisk: Whi
     code, text = definitions("validate", str(file))
     assert (code, "stages: is missing" in text) == (1, True)
     assert definitions("show", "none@1")[0] == 1
+
+
+def test_a_second_project_for_one_folder_is_warned_of_also_through_a_link(whisk: Whisk, tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "link").symlink_to("app")
+    first = whisk("project", "create", "-root", str(tmp_path / "app"))
+    assert first.stderr == ""
+    second = whisk("project", "create", "-root", str(tmp_path / "link"))
+    assert second.stderr == f"warning: {first.stdout.strip()} (app) has this folder too\n"

@@ -30,6 +30,9 @@ def create(context: Context, args: Arguments) -> None:
     made = context.client.post("/v1/projects", body)
     if not os.path.isdir(body["rootDir"]):
         context.out.note(f"warning: {body['rootDir']} is not a folder; nothing can be started there until it is")
+    for each in context.client.get("/v1/projects"):
+        if each["id"] != made["id"] and os.path.realpath(each["rootDir"]) == os.path.realpath(made["rootDir"]):
+            context.out.note(f"warning: {each['id']} ({each['name']}) has this folder too")
     context.out.json(made) if args.flag("json") else context.out.line(made["id"])
 
 

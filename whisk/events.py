@@ -17,6 +17,7 @@ EventType = Literal[
     "agent_bridge_approvals.changed",
     "agent_hook_events.changed",
     "policies.changed",
+    "peers.changed",
 ]
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 

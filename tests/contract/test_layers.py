@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "whisk"
 
 BASE = {"errors", "ids", "clock", "values", "events"}
-DOMAIN = {"commands", "mail", "work", "hooks", "bridges", "profiles", "terminal", "matters", "search"}
+DOMAIN = {"commands", "mail", "work", "hooks", "bridges", "profiles", "terminal", "matters", "search", "peers"}
 ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(BASE, BASE),
     **dict.fromkeys(DOMAIN, BASE | DOMAIN),

@@ -52,6 +52,15 @@ def bridge_hook(w: World) -> None:
     assert "output" in w.ok("agentBridgeHook", sent, bridge_id=env["WHISK_AGENT_BRIDGE_ID"])
 
 
+def read_peer(w: World) -> None:
+    told = {"provider": "claude", "eventName": "Stop", "token": "", "rawPayload": {"session_id": "of a step"}}
+    w.ok("recordAgentHookEvent", told)
+    mine = {"providerSessionId": "of a step"}
+    assert wait_until(lambda: w.ok("listPeers", query=mine) != [], SECONDS)
+    (peer,) = w.ok("listPeers", query=mine)
+    assert w.ok("getPeer", peer_id=peer["id"])["state"] == "idle"
+
+
 def close_pane(w: World) -> None:
     made = w.session(WAIT)
     session = made["session"]["id"]
@@ -277,5 +286,6 @@ STEPS |= dict.fromkeys(
     ),
     tell_webhook,
 )  # fmt: skip
+STEPS |= dict.fromkeys(("listPeers", "getPeer"), read_peer)
 STEPS |= dict.fromkeys(("getNotify", "testNotify"), notify)
 STEPS |= WORK_STEPS

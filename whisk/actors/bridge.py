@@ -16,6 +16,8 @@ from whisk.bridges.resolution import Resolution, released, resolve, unanswered, 
 from whisk.bridges.setting import PromptSettings
 from whisk.errors import ConflictError, ForbiddenError, GoneError, UnavailableError
 from whisk.events import EventType
+from whisk.hooks.entry import HookContext
+from whisk.hooks.event import HookEvent
 from whisk.hooks.provider import write_answer
 from whisk.storage import bridge as bridge_storage
 from whisk.storage.database import Store
@@ -34,6 +36,8 @@ class BridgeServices:
 
     `announce(event, request id)` and `hooked(terminal)` do not block; the latter says that what the hooks and prompts
     of a terminal tell has changed on disk. `work` sees the events of runs first.
+    `met` and `requested` are for whoever knows the agents, and block as little: each event before anything is decided,
+    each request when it begins to wait and when it ends, and whether what was said in it may be kept.
     """
 
     store: Store
@@ -42,6 +46,8 @@ class BridgeServices:
     announce: Callable[[EventType, str], None]
     hooked: Callable[[str], None] = lambda pty_id: None
     work: WorkHooks | None = None
+    met: Callable[[HookEvent, HookContext, bool], None] = lambda event, context, keep: None
+    requested: Callable[[BridgeRequest, bool], None] = lambda request, keep: None
 
     def announce_request(self, request: BridgeRequest) -> None:
         self.announce("agent_prompts.changed", request.id)

@@ -103,6 +103,7 @@ class BridgesActor(PolicyKeeper):
             call = msgspec.structs.replace(call, relay_id=new_id("relay"))
         context = context_of(call.context, bridge)
         event = call.event
+        self._services.met(event, context, self._hook_log.settings.enabled)
         self._check_protocol(event, context)
         self._observe(event, bridge.id)
         work, run_id = self._services.work, bridge.owner.run_id
@@ -152,6 +153,7 @@ class BridgesActor(PolicyKeeper):
 
     def note(self, event: HookEvent, context: HookContext) -> Future[AgentBridgeEvent]:
         """An event without credentials: only its news counts. The reply comes when it is in the log."""
+        self._services.met(event, context, self._hook_log.settings.enabled)
         self._observe(event)
         return self._hook_log.add(entry_of(event, context, result_unheld(event, context), self.clock.now()))
 
@@ -165,7 +167,14 @@ class BridgesActor(PolicyKeeper):
     def closed(self, request: BridgeRequest) -> None:
         """Told by a request's actor when it has ended."""
         self._ledger.put(request)
+        self._services.requested(request, self._hook_log.settings.enabled)
         self._services.hooked(request.pty_id)
+
+    def agent_gone(self, provider: str, session: str) -> None:
+        """The process of an agent has ended without a word: nobody is left for whom to ask."""
+        for request in self._ledger.pending:
+            if (request.provider, request.provider_session) == (provider, session):
+                self._actor(request.id).withdraw.tell("agent_gone")
 
     def describe(self) -> dict[str, object]:
         return {
@@ -262,6 +271,7 @@ class BridgesActor(PolicyKeeper):
             reply.set(HookOutcome(result="logged", output=output)) if output else reply.set_error(error)
             return
         self._ledger.put(request)
+        self._services.requested(request, self._hook_log.settings.enabled)
         self._hook_log.add(
             entry_of(
                 call.event,
@@ -364,6 +374,7 @@ class BridgesHandle(Handle):
     note: Method[[HookEvent, HookContext], AgentBridgeEvent]
     set_log: Method[[bool | None, bool | None], HookLogSettings]
     closed: Method[[BridgeRequest], None]
+    agent_gone: Method[[str, str], None]
     add_policy: Method[[PolicyDraft], Policy]
     remove_policy: Method[..., Policy]
     policies: Method[[], list[Policy]]

@@ -34,6 +34,7 @@ SOURCES: dict[str, Source] = {
     "gate": Source("/v1/gate-reports", about=("status", "name")),
     "report": Source("/v1/status-events", about=("kind", "message"), query=(("unreadOnly", "true"),)),
     "mail": Source("/v1/mail", about=("subject",), query=(("limit", "50"),)),
+    "peer": Source("/v1/peers", about=("runtime", "status", "cwd")),
     "webhook": Source("/v1/webhooks", about=("url",)),
     "policy": Source("/v1/policies", about=("effect", "rule")),
     "agent-profile": Source("/v1/agent-profiles", about=("label",)),

@@ -37,6 +37,7 @@ _FLAGS = {
     b"hook-protocol": b"WHISK_AGENT_BRIDGE_HOOK_PROTOCOL",
     b"event": b"",
 }
+_ANCESTORS = 12
 _CONTEXT = (b"SESSION_ID", b"PTY_ID", b"PROJECT_ID", b"PROJECT_ROOT", b"WORK_ITEM_ID", b"RUN_ID", b"ACTOR")
 # Set for whatever this process might start: a hook that calls an agent that calls the hook would never end.
 _GUARD = b"WHISK_AGENT_BRIDGE_INSIDE"
@@ -226,6 +227,9 @@ class _Relay:
             (b"Whisk-Provider", self.options[b"provider"]),
             (b"Whisk-Hook-Event", self.options[b"event"]),
             (b"Whisk-Hook-Protocol", self.options[b"hook-protocol"]),
+            (b"Whisk-Tmux-Pane", self.env.get(b"TMUX_PANE", b"")),
+            (b"Whisk-Tmux-Server", self.env.get(b"TMUX", b"").partition(b",")[0]),
+            (b"Whisk-Ancestry", _ancestry()),
             *((b"Whisk-" + name.replace(b"_", b"-"), self.env.get(b"WHISK_" + name, b"")) for name in _CONTEXT),
         ]
         token = _read_file(_state_dir(self.env) + b"/control-token").strip()
@@ -312,6 +316,25 @@ def _written_url(env: "dict[bytes, bytes]") -> bytes:
     """The address that the daemon of this state folder wrote down, found without a JSON parser."""
     _, found, rest = _read_file(_state_dir(env) + b"/daemon.json").partition(b'"url"')
     return rest.partition(b'"')[2].partition(b'"')[0] if found else b""
+
+
+def _ancestry() -> bytes:
+    """`pid:start:name` of the processes above this one, nearest first; empty where the system has no /proc.
+
+    The daemon could not look: a hook that nobody waits for has ended before it gets there.
+    """
+    found: list[bytes] = []
+    pid = posix.getppid()
+    while pid > 1 and len(found) < _ANCESTORS:
+        # The name stands in brackets and may hold anything, brackets too.
+        head, _, tail = _read_file(b"/proc/%d/stat" % pid).rpartition(b") ")
+        fields = tail.split()
+        if len(fields) < 20:
+            break
+        name = head.partition(b"(")[2].replace(b",", b"_")
+        found.append(b"%d:%b:%b" % (pid, fields[19], name))
+        pid = int(fields[1])
+    return b",".join(found)
 
 
 def _read_file(path: bytes) -> bytes:

@@ -20,6 +20,8 @@ from whisk.actors.library import Library
 from whisk.actors.mail_effect import WorkEffects
 from whisk.actors.matters import MattersActor, MattersHandle
 from whisk.actors.notifier import NotifierActor, NotifierHandle, NotifierServices
+from whisk.actors.peer import PeerServices
+from whisk.actors.peers import PeersActor, PeersHandle
 from whisk.actors.post_office import PostOfficeActor, PostOfficeHandle
 from whisk.actors.pty import PtyHandle, PtyServices
 from whisk.actors.pty_host import PtyHostActor, PtyHostHandle, tidy_host
@@ -37,10 +39,13 @@ from whisk.actors.work import Work
 from whisk.actors.work_hooks import WorkHooks
 from whisk.actors.work_services import WorkServices
 from whisk.actors.worktrees import Worktrees
+from whisk.bridges.request import BridgeRequest
 from whisk.clock import Clock
 from whisk.daemon.places import hook_places
 from whisk.errors import BusyError, WhiskError
 from whisk.events import EventType
+from whisk.hooks.entry import HookContext
+from whisk.hooks.event import HookEvent
 from whisk.storage import notice as notice_storage
 from whisk.storage.database import Store
 from whisk.storage.landing import Landing
@@ -57,6 +62,7 @@ KILL_SECONDS = 5.0
 PHASES = (
     ("webhook:*", "matters", "notifier"),
     ("bridge:*", "bridges"),
+    ("peer:*", "peers"),
     ("run:*", "work-item:*", "project:*"),
     ("session:*",),
     ("pty:*",),
@@ -146,7 +152,14 @@ class Actors:
         self.library = Library(store, self.journal, self._index, librarian)
         self.commands = spawn(CommandsActor, name="commands", handle=CommandsHandle, **below)
         bridge_services = BridgeServices(
-            store, self.journal, settings.prompts, self._announce, self._hooked, WorkHooks(store, lambda: self.work)
+            store,
+            self.journal,
+            settings.prompts,
+            self._announce,
+            self._hooked,
+            WorkHooks(store, lambda: self.work),
+            self._met,
+            self._requested,
         )
         self.bridges = spawn(BridgesActor, bridge_services, name="bridges", handle=BridgesHandle, **below)
 
@@ -198,6 +211,15 @@ class Actors:
         self.setup.start()
         adopted = self.sessions.restore()
         self._tidy_host()
+        self.system.spawn(
+            PeersActor,
+            PeerServices(self._store, self.journal, self._announce, self._agent_gone),
+            name="peers",
+            parent="supervisor",
+            restart="permanent",
+            mailbox=20_000,
+            handle=PeersHandle,
+        )
         self.work.start()
         self.post_office = self.system.spawn(
             PostOfficeActor,
@@ -274,6 +296,26 @@ class Actors:
                 pty.hooked.tell()
         except BusyError:
             _log.warning("a terminal was not told of its hooks", pty=pty_id)
+
+    def _met(self, event: HookEvent, context: HookContext, keep: bool) -> None:
+        self._tell_peers(lambda peers: peers.met.tell(event, context, keep))
+
+    def _requested(self, request: BridgeRequest, keep: bool) -> None:
+        self._tell_peers(lambda peers: peers.requested.tell(request, keep))
+
+    def _tell_peers(self, tell: Callable[[PeersHandle], None]) -> None:
+        """Never at the cost of a hook: what is lost here, a later event tells again."""
+        try:
+            if (peers := self.system.find("peers", handle=PeersHandle)) is not None:
+                tell(peers)
+        except BusyError:
+            _log.warning("peers were not told of an event")
+
+    def _agent_gone(self, runtime: str, session: str) -> None:
+        try:
+            self.bridges.agent_gone.tell(runtime, session)
+        except BusyError:
+            _log.warning("bridges were not told that an agent is gone", session=session)
 
     def _announcer(self, kind: EventType) -> Callable[[str], None]:
         return lambda about: self._announce(kind, about)

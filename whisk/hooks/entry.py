@@ -45,7 +45,12 @@ class HookContext(Record, frozen=True):
     pty_id: str = ""
     run_id: str = ""
     project_id: str = ""
+    work_item_id: str = ""
     actor: str = ""
+    tmux_server: str = ""
+    tmux_pane: str = ""
+    ancestry: str = ""
+    """The processes above the hook, as `whisk.peers.liveness` reads them."""
     protocol: int | None = None
     size: int = 0
     """Bytes of a payload that was too large to be sent; 0 when it was sent."""

@@ -101,7 +101,7 @@ def turn_of(reports: Iterator[TurnReport], decided_since: Callable[[Instant], De
         if state is None or report.session in over:
             continue
         decision = decided_since(report.at) if ended is None else None
-        if decision is not None and (decided := _after(decision)) != "no change":
+        if decision is not None and (decided := after_decision(decision)) != "no change":
             return Turn(state=decided, at=decision.at, provider=report.provider) if decided else None
         if state == "ended":
             over.add(report.session)
@@ -125,8 +125,8 @@ def _idle_since(report: TurnReport, older: Iterator[TurnReport]) -> Instant:
     return at
 
 
-def _after(decision: Decision) -> TurnState | Literal["no change"] | None:
-    """What a decision leaves the agent doing."""
+def after_decision(decision: Decision) -> TurnState | Literal["no change"] | None:
+    """What a decision leaves the agent doing; None is "unknown"."""
     if decision.state in ("answered", "denied", "timed_out", "released"):
         return "waiting" if decision.asks else "working"
     # The hook was ended by its agent: a "No" or an Esc in its own window, of which no event tells.

@@ -50,7 +50,11 @@ def context_of(request: Request[Any, Any]) -> HookContext:
         pty_id=text_header(request, "Whisk-Pty-Id"),
         run_id=text_header(request, "Whisk-Run-Id"),
         project_id=text_header(request, "Whisk-Project-Id"),
+        work_item_id=text_header(request, "Whisk-Work-Item-Id"),
         actor=text_header(request, "Whisk-Actor"),
+        tmux_server=text_header(request, "Whisk-Tmux-Server"),
+        tmux_pane=text_header(request, "Whisk-Tmux-Pane"),
+        ancestry=text_header(request, "Whisk-Ancestry"),
         protocol=int(protocol) if protocol.isdecimal() and len(protocol) < 9 else None,
         size=int(size) if size.isdecimal() and len(size) < 18 else 0,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from whisk.errors import InvalidError
 from whisk.values import Record, check_text
 
-CONCRETE_KINDS = ("pty", "run", "session", "work-item", "project")
+CONCRETE_KINDS = ("pty", "run", "session", "work-item", "project", "peer")
 SELECTOR_KINDS = ("@project", "@work-item", "@idle")
 
 ID_LIMIT = 200

@@ -21,6 +21,7 @@ _STATES = {
     "session": "SELECT 1 FROM session WHERE id = ?",
     "work-item": "SELECT 1 FROM work_item WHERE id = ?",
     "project": "SELECT 1 FROM project WHERE id = ?",
+    "peer": "SELECT status = 'online' FROM peer WHERE id = ?",
 }
 # One statement for each recipient, since sending is the hottest path.
 _QUERIES = {

@@ -36,6 +36,7 @@ _NOUNS: tuple[str, ...] = (
     *("artifact", "workflow_event"),
     "search",
     "item_link",
+    "peer",
     *("webhook", "matter", "notice"),
     # Last, since it needs the tables of others.
     "page",

@@ -113,6 +113,7 @@ def context_of(sent: AgentBridgeHookRequest, bridge_id: str = "") -> HookContext
         pty_id=sent.pty_id or known("ptyId"),
         run_id=known("runId"),
         project_id=known("projectId"),
+        work_item_id=known("workItemId"),
         actor=known("actor"),
         protocol=HOOK_PROTOCOL if sent.hook_protocol is None else sent.hook_protocol,
     )

@@ -1,0 +1,1 @@
+"""Peers: the agent sessions that whisk knows of, whoever started them. Pure."""

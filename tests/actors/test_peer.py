@@ -142,6 +142,27 @@ def test_a_process_that_was_never_seen_here_says_nothing_when_it_is_missing(hous
     assert (far.online, far.watched) == (True, False)
 
 
+def test_an_agent_that_is_gone_before_anybody_looked_was_here_if_its_shell_is(house: House) -> None:
+    _, context = house.agent()
+    shell = context.ancestry.replace("claude", "bash")
+    house.met("UserPromptSubmit", "short", HookContext(ancestry=f"4000000:12:claude,{shell}"))
+    peer = house.until("short", lambda peer: not peer.online)
+    assert peer.handoff is not None
+    assert peer.handoff.cause == "process_gone"
+
+
+def test_s18_codex_that_quits_without_a_session_end_is_offline_when_its_process_ends(house: House) -> None:
+    child, context = house.agent()
+    event = load("codex", "Stop", session_id="quiet", model="gpt-5.5")
+    get(house.peers.met.remote(event, context, True))
+    house.until("quiet", lambda peer: peer.watched)
+    child.terminate()
+    child.wait()
+    peer = house.until("quiet", lambda peer: not peer.online)
+    assert peer.handoff is not None
+    assert (peer.handoff.cause, peer.handoff.model) == ("process_gone", "gpt-5.5")
+
+
 def test_a_restart_takes_up_living_peers_and_says_of_the_others_that_they_are_gone(house: House) -> None:
     (one, first), (_, second) = house.agent(), house.agent()
     house.met("Stop", "a", first)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import select
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +122,28 @@ def test_a_nested_agent_is_a_peer_of_its_own(shared_daemon: Whiskd, hire: Hire, 
     assert (inner["parent"], inner["ptyId"]) == (host["id"], host["ptyId"])
     assert peer(shared_daemon, "host")["status"] == "online"
     assert peer(shared_daemon, "host")["state"] == "working"
+
+
+def test_peer_watch_prints_a_line_for_each_change(shared_daemon: Whiskd, hire: Hire) -> None:
+    agent = hire(shared_daemon)
+    agent.hook("SessionStart-startup-tui", session_id="seen")
+    mine = peer(shared_daemon, "seen", lambda peer: peer.get("watched"))["id"]
+    watching = shared_daemon.popen("peer", "watch")
+    stdout = watching.stdout
+    assert stdout is not None
+    states = cycle(("UserPromptSubmit", "Stop"))
+
+    def told() -> bool:
+        # It may not be following yet, so there is something new to see until it does.
+        agent.hook(next(states), session_id="seen")
+        return bool(select.select([stdout], [], [], 0)[0])
+
+    try:
+        assert wait_until(told, DEADLINE)
+        assert stdout.readline().decode().split("\t")[:2] == [mine, "claude"]
+    finally:
+        watching.kill()
+        watching.communicate()
 
 
 def test_mail_to_a_peer_is_kept_and_taken(shared_daemon: Whiskd) -> None:

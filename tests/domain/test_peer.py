@@ -262,9 +262,8 @@ def test_a_clear_of_which_nobody_told_keeps_the_peer(peers: Peers) -> None:
     """The daemon was away while it happened."""
     first = peers.claude("SessionStart-startup-tui", "old", pane(HOST))
     peers.restart()
-    assert peers.claude("UserPromptSubmit", "new", pane(HOST)) == Meeting(
-        "bound", first.peer_id, "", Process(900, "100")
-    )
+    met = peers.claude("UserPromptSubmit", "new", pane(HOST))
+    assert (met.how, met.peer_id, met.process) == ("bound", first.peer_id, Process(900, "100"))
 
 
 def test_a_resumed_conversation_of_old_goes_on_in_the_window_that_resumed_it(peers: Peers) -> None:

@@ -28,6 +28,7 @@ def test_a_name_is_a_persons(name: str) -> None:
         "run:run_1",
         "pty:p",
         "work-item:i",
+        "peer:p",
     ],
 )
 def test_programs_and_addresses_are_no_persons(name: str) -> None:

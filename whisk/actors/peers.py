@@ -37,6 +37,9 @@ class PeersActor(Actor):
         self._roster = Roster()
         # Processes that were seen alive here: only their absence means anything.
         self._alive: set[Process] = set()
+        # Those that nobody has looked for yet, with what was above them: if that is here, so were they.
+        self._fresh: dict[Process, tuple[Process, ...]] = {}
+        self._missed: set[Process] = set()
         self._look = Event()
 
     def on_start(self) -> None:
@@ -64,7 +67,8 @@ class PeersActor(Actor):
         peer = new_peer(meeting.peer_id, event, self.clock.now(), parent=meeting.parent, process=meeting.process)
         rebound = meeting.how in ("bound", "revived")
         self._actor(peer).met.tell(event, context, meeting.process, rebound, keep)
-        if meeting.process is not None and meeting.process not in self._alive:
+        if meeting.process is not None and not self._is_looked_after(meeting.process):
+            self._fresh[meeting.process] = meeting.above
             self._look.set()
 
     def requested(self, request: BridgeRequest, keep: bool) -> None:
@@ -107,29 +111,37 @@ class PeersActor(Actor):
         rounds = 0
         while True:
             self._look.clear()
-            marks = self._roster.processes()
+            marks, fresh = self._roster.processes(), self._fresh
+            self._fresh = {}
             if marks:
-                self._tell(marks, offload(living, list(marks)))
+                above = {process for each in fresh.values() for process in each}
+                self._tell(marks, fresh, offload(living, [*(marks.keys() | above)]))
             if rounds % _SILENCE_ROUNDS == 0:
                 self._end_silent()
             rounds += 1
             self._look.wait(self._services.watch_seconds)
 
-    def _tell(self, marks: dict[Process, tuple[str, ...]], alive: set[Process]) -> None:
-        self._alive &= marks.keys()
+    def _tell(
+        self, marks: dict[Process, tuple[str, ...]], fresh: dict[Process, tuple[Process, ...]], alive: set[Process]
+    ) -> None:
         for process, peer_ids in marks.items():
+            was_here = process in self._alive or not alive.isdisjoint(fresh.get(process, ()))
             if process in alive and process not in self._alive:
                 for peer_id in peer_ids:
                     self._peer(peer_id).found.tell(process)
-            elif process not in alive and process in self._alive:
+            elif process not in alive and was_here:
                 self._gone(peer_ids, process)
-        self._alive = (self._alive | alive) - (marks.keys() - alive)
+        self._alive = alive & marks.keys()
+        self._missed = marks.keys() - alive
 
     def _gone(self, peer_ids: Iterable[str], process: Process) -> None:
         for peer_id in peer_ids:
             seat = self._roster.get(peer_id)
             if seat is not None and seat.process == process:
                 self._over(peer_id, "process_gone", process)
+
+    def _is_looked_after(self, process: Process) -> bool:
+        return process in self._alive or process in self._missed
 
     def _end_silent(self) -> None:
         now = self.clock.now()

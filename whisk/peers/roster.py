@@ -47,6 +47,7 @@ class Meeting(NamedTuple):
     peer_id: str = ""
     parent: str = ""
     process: Process | None = None
+    above: tuple[Process, ...] = ()
     replaced: tuple[str, ...] = ()
 
 
@@ -193,7 +194,7 @@ class Roster:
             parent=parent,
         )
         self.put(seat)
-        return Meeting("new", seat.id, parent, agent, replaced)
+        return Meeting("new", seat.id, parent, agent, sight.ancestry.above, replaced)
 
     def _bind(self, seat: Seat, sight: _Sight, how: Literal["known", "bound", "revived"] = "bound") -> Meeting:
         """The event is this peer's; where it is and which process it is may have become known by it."""
@@ -211,7 +212,7 @@ class Roster:
         )
         if changed != seat:
             self.put(changed)
-        return Meeting(how, seat.id, seat.parent, changed.process)
+        return Meeting(how, seat.id, seat.parent, changed.process, sight.ancestry.above)
 
     def _predecessor(self, sight: _Sight) -> Seat | None:
         """The peer that this event shows in a new session: after /clear and /resume, or when that was missed."""

@@ -7,8 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import gevent
-
+from tests.crash import crash
 from whisk.actors.events import EventsActor, EventsHandle
 from whisk.actors.future import get
 from whisk.actors.journal import JournalActor, JournalHandle
@@ -80,10 +79,7 @@ class SessionDesk:
 
     def crash(self) -> None:
         """Like kill -9: nothing is drained, nothing is said; what is committed is there."""
-        for name in self.system.names():
-            self.system.kill(name)
-        gevent.sleep(0)
-        self.store.close()
+        crash(self.system, self.store)
 
     def create(
         self, initial: StartPtyOptions | None = None, context: LaunchContext | None = None, **fields: str

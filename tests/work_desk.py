@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-import gevent
-
+from tests.crash import crash
 from whisk.actors.events import EventsActor, EventsHandle
 from whisk.actors.future import get
 from whisk.actors.journal import JournalActor, JournalHandle
@@ -130,10 +129,7 @@ class Desk:
 
     def crash(self) -> None:
         """Like kill -9: nothing is drained, nothing is said; what is committed is there."""
-        for name in self.system.names():
-            self.system.kill(name)
-        gevent.sleep(0)
-        self.store.close()
+        crash(self.system, self.store)
 
     @property
     def now(self) -> Instant:

@@ -81,6 +81,9 @@ def test_a_clear_and_a_restart_of_whiskd_keep_the_peer(daemon: Whiskd, hire: Hir
     agent.hook("SessionStart-startup-tui", session_id="one", model="claude-sonnet-5")
     first = peer(daemon, "one", lambda peer: peer.get("watched"))
     assert first["ptyId"]
+    to = ("-to", f"peer:{first['id']}")
+    sent = daemon.json("mail", "send", "-from", "run:a", *to, "-type", "status", "-subject", "Waits")
+    assert sent["recipients"][0].get("known", True)
     agent.hook("SessionEnd-clear", session_id="one")
     daemon.restart()
     agent.hook("SessionStart-clear", session_id="two")
@@ -88,6 +91,8 @@ def test_a_clear_and_a_restart_of_whiskd_keep_the_peer(daemon: Whiskd, hire: Hir
     second = peer(daemon, "two", lambda peer: peer["state"] == "working")
     assert (second["id"], second["formerSessions"], second["status"]) == (first["id"], ["one"], "online")
     assert second["model"]["name"] == "claude-sonnet-5"
+    # Its address has outlived its session.
+    assert "Waits" in str(daemon.json("mail", "check", *to))
     daemon.stop()
     agent.kill()
     agent.process.wait()

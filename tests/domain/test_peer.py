@@ -121,6 +121,10 @@ def test_a_subagent_says_nothing_of_its_hosts_model_nor_of_its_words(peers: Peer
     peer = peers.of("a")
     assert peer.model is not None
     assert (peer.model.name, peer.last_message, peer.state) == ("claude-opus-5", "", "working")
+    peers.claude("PermissionRequest-Bash", "a", pane(HOST))
+    asked = peers.of("a").open_question
+    peers.claude("PostToolUse-Bash-subagent", "a", pane(HOST))
+    assert peers.of("a").open_question == asked != ""
 
 
 # -- the state --------------------------------------------------------------------------------------------------------
@@ -163,10 +167,24 @@ def test_while_a_person_is_waited_for_no_report_says_otherwise() -> None:
     assert (after.state, after.prompts, after.open_question) == ("unknown", (), "")
 
 
+def test_a_decision_changes_nothing_of_what_was_reported_after_it() -> None:
+    asked = request("claude", "PermissionRequest-Bash")
+    told = load("claude", "Stop")
+    peer = after_event(new_peer("p", told, NOW), told, pane(HOST), NOW.plus(5))
+    late = close(asked, ended("timed_out", NOW.plus(2), "limit", "nobody answered"))
+    assert after_request(peer, late).state == "idle"
+    assert (
+        after_request(peer, close(asked, ended("timed_out", NOW.plus(6), "limit", "nobody answered"))).state
+        == "waiting"
+    )
+
+
 # -- the end ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reason", ["prompt_input_exit", "logout", "other", "bypass_permissions_disabled", "new_word"])
+@pytest.mark.parametrize(
+    "reason", ["prompt_input_exit", "logout", "other", "bypass_permissions_disabled", "new_word", ""]
+)
 def test_s13_s14_s15_a_session_end_is_the_end_at_once_with_a_handoff(peers: Peers, reason: str) -> None:
     peers.claude("SessionStart-startup-tui", "a", pane(HOST), model="claude-sonnet-5")
     peers.claude("UserPromptSubmit", "a", pane(HOST), prompt="Fix the tax")
@@ -240,6 +258,8 @@ def test_s15_s16_clear_and_resume_keep_the_peer_in_every_order(chain: tuple[str,
         for step in order:
             name, session, changes = steps[step]
             peers.claude(name, session, pane(*chain), **changes)
+            assert [peer.status for peer in peers.known.values()] == ["online"], order
+        assert peers.of("new").state == "idle", order
         peers.claude("UserPromptSubmit", "new", pane(*chain))
         (peer,) = peers.known.values()
         assert peer.online, order

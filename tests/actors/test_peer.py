@@ -60,7 +60,7 @@ class House:
 
     def met(self, name: str, session: str, context: HookContext | None = None, **changes: Any) -> None:
         event = load("claude", name, session_id=session, **changes)
-        get(self.peers.met.remote(event, context or HookContext(pty_id="pty_1"), True))
+        get(self.peers.met.remote(event, context or HookContext(pty_id="pty_1"), self.system.clock.now(), True))
 
     def agent(self) -> tuple[subprocess.Popen[bytes], HookContext]:
         """A process that stands for an agent, and the surroundings of a hook of it."""
@@ -154,7 +154,7 @@ def test_an_agent_that_is_gone_before_anybody_looked_was_here_if_its_shell_is(ho
 def test_s18_codex_that_quits_without_a_session_end_is_offline_when_its_process_ends(house: House) -> None:
     child, context = house.agent()
     event = load("codex", "Stop", session_id="quiet", model="gpt-5.5")
-    get(house.peers.met.remote(event, context, True))
+    get(house.peers.met.remote(event, context, house.system.clock.now(), True))
     house.until("quiet", lambda peer: peer.watched)
     child.terminate()
     child.wait()

@@ -101,6 +101,17 @@ def test_a_clear_and_a_restart_of_whiskd_keep_the_peer(daemon: Whiskd, hire: Hir
     assert gone["handoff"]["cause"] == "process_gone"
 
 
+def test_a_call_that_a_rule_decides_leaves_its_agent_at_work(shared_daemon: Whiskd, hire: Hire, employ: Any) -> None:
+    policy = shared_daemon.json("policy", "add", "allow", "Bash")
+    agent = hire(shared_daemon, employ(shared_daemon))
+    agent.hook("UserPromptSubmit", session_id="ruled")
+    since = peer(shared_daemon, "ruled", lambda peer: peer["state"] == "working")["stateAt"]
+    agent.hook("PermissionRequest-Bash", session_id="ruled")
+    shared_daemon.json("policy", "remove", policy["id"])
+    found = peer(shared_daemon, "ruled", lambda peer: peer["state"] == "working" and peer["stateAt"] > since)
+    assert found.get("prompts", []) == []
+
+
 def test_a_killed_agent_is_offline_and_its_prompt_is_withdrawn(shared_daemon: Whiskd, hire: Hire, employ: Any) -> None:
     terminal = employ(shared_daemon)
     agent = hire(shared_daemon, terminal)

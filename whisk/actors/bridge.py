@@ -14,6 +14,7 @@ from whisk.actors.work_hooks import WorkHooks
 from whisk.bridges.request import BridgeRequest, Closing, State, answered, close, ended, taken, timed_out
 from whisk.bridges.resolution import Resolution, released, resolve, unanswered, undecided
 from whisk.bridges.setting import PromptSettings
+from whisk.clock import Instant
 from whisk.errors import ConflictError, ForbiddenError, GoneError, UnavailableError
 from whisk.events import EventType
 from whisk.hooks.entry import HookContext
@@ -36,8 +37,8 @@ class BridgeServices:
 
     `announce(event, request id)` and `hooked(terminal)` do not block; the latter says that what the hooks and prompts
     of a terminal tell has changed on disk. `work` sees the events of runs first.
-    `met` and `requested` are for whoever knows the agents, and block as little: each event before anything is decided,
-    each request when it begins to wait and when it ends, and whether what was said in it may be kept.
+    `met` and `requested` are for whoever knows the agents, and block as little: each event, and when it came, before
+    anything is decided; each request when it begins to wait and when it ends; and whether its words may be kept.
     """
 
     store: Store
@@ -46,7 +47,7 @@ class BridgeServices:
     announce: Callable[[EventType, str], None]
     hooked: Callable[[str], None] = lambda pty_id: None
     work: WorkHooks | None = None
-    met: Callable[[HookEvent, HookContext, bool], None] = lambda event, context, keep: None
+    met: Callable[[HookEvent, HookContext, Instant, bool], None] = lambda event, context, at, keep: None
     requested: Callable[[BridgeRequest, bool], None] = lambda request, keep: None
 
     def announce_request(self, request: BridgeRequest) -> None:

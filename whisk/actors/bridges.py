@@ -103,7 +103,7 @@ class BridgesActor(PolicyKeeper):
             call = msgspec.structs.replace(call, relay_id=new_id("relay"))
         context = context_of(call.context, bridge)
         event = call.event
-        self._services.met(event, context, self._hook_log.settings.enabled)
+        self._services.met(event, context, self.clock.now(), self._hook_log.settings.enabled)
         self._check_protocol(event, context)
         self._observe(event, bridge.id)
         work, run_id = self._services.work, bridge.owner.run_id
@@ -153,7 +153,7 @@ class BridgesActor(PolicyKeeper):
 
     def note(self, event: HookEvent, context: HookContext) -> Future[AgentBridgeEvent]:
         """An event without credentials: only its news counts. The reply comes when it is in the log."""
-        self._services.met(event, context, self._hook_log.settings.enabled)
+        self._services.met(event, context, self.clock.now(), self._hook_log.settings.enabled)
         self._observe(event)
         return self._hook_log.add(entry_of(event, context, result_unheld(event, context), self.clock.now()))
 

@@ -76,16 +76,17 @@ class PeerActor(Actor):
     def info(self) -> Peer:
         return self._peer
 
-    def met(self, event: HookEvent, context: HookContext, process: Process | None, rebound: bool, keep: bool) -> None:
-        """An event of this session. `rebound`: its agent is in it anew; with `keep` false no words are kept."""
-        now = self.clock.now()
+    def met(
+        self, event: HookEvent, context: HookContext, at: Instant, process: Process | None, rebound: bool, keep: bool
+    ) -> None:
+        """An event of this session, that came `at`. `rebound`: its agent is in it anew. Words are kept if `keep`."""
         peer = self._peer
         if not peer.online and not rebound:
             return
-        peer = bound(peer, event, now) if rebound else peer
+        peer = bound(peer, event, at) if rebound else peer
         if process != peer.process:
             peer = msgspec.structs.replace(peer, process=process, watched=False)
-        self._become(after_event(peer, event, context, now, keep=keep))
+        self._become(after_event(peer, event, context, at, keep=keep))
         if self._peer.online:
             self._watch_terminal()
 
@@ -157,7 +158,7 @@ class PeerActor(Actor):
 
 class PeerHandle(Handle):
     info: Method[[], Peer]
-    met: Method[[HookEvent, HookContext, Process | None, bool, bool], None]
+    met: Method[[HookEvent, HookContext, Instant, Process | None, bool, bool], None]
     requested: Method[[BridgeRequest, bool], None]
     found: Method[[Process], None]
     over: Method[..., None]

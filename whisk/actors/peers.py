@@ -12,6 +12,7 @@ from whisk.actors.handle import Handle, Method
 from whisk.actors.offload import offload
 from whisk.actors.peer import IDLE_SECONDS, PeerActor, PeerHandle, PeerServices, too_long_ago
 from whisk.bridges.request import BridgeRequest
+from whisk.clock import Instant
 from whisk.hooks.entry import HookContext
 from whisk.hooks.event import HookEvent
 from whisk.peers.handoff import Cause
@@ -57,16 +58,16 @@ class PeersActor(Actor):
     def describe(self) -> dict[str, object]:
         return {"online": len(self._roster), "watched": len(self._alive)}
 
-    def met(self, event: HookEvent, context: HookContext, keep: bool) -> None:
-        """An event of some agent, before anything is decided about it. With `keep` false, its words are not kept."""
+    def met(self, event: HookEvent, context: HookContext, at: Instant, keep: bool) -> None:
+        """An event of some agent that came `at`, before anything is decided about it. Its words are kept if `keep`."""
         meeting = self._roster.meet(event, context)
         if meeting.how in ("stale", "ignored"):
             return
         for replaced in meeting.replaced:
             self._peer(replaced).over.tell("replaced")
-        peer = new_peer(meeting.peer_id, event, self.clock.now(), parent=meeting.parent, process=meeting.process)
+        peer = new_peer(meeting.peer_id, event, at, parent=meeting.parent, process=meeting.process)
         rebound = meeting.how in ("bound", "revived")
-        self._actor(peer).met.tell(event, context, meeting.process, rebound, keep)
+        self._actor(peer).met.tell(event, context, at, meeting.process, rebound, keep)
         if meeting.process is not None and not self._is_looked_after(meeting.process):
             self._fresh[meeting.process] = meeting.above
             self._look.set()
@@ -170,7 +171,7 @@ def _start_of(pid: int) -> str:
 
 
 class PeersHandle(Handle):
-    met: Method[[HookEvent, HookContext, bool], None]
+    met: Method[[HookEvent, HookContext, Instant, bool], None]
     requested: Method[[BridgeRequest, bool], None]
     ended: Method[[str], None]
     forget: Method[[Sequence[str]], None]

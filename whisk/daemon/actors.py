@@ -40,7 +40,7 @@ from whisk.actors.work_hooks import WorkHooks
 from whisk.actors.work_services import WorkServices
 from whisk.actors.worktrees import Worktrees
 from whisk.bridges.request import BridgeRequest
-from whisk.clock import Clock
+from whisk.clock import Clock, Instant
 from whisk.daemon.places import hook_places
 from whisk.errors import BusyError, WhiskError
 from whisk.events import EventType
@@ -297,8 +297,8 @@ class Actors:
         except BusyError:
             _log.warning("a terminal was not told of its hooks", pty=pty_id)
 
-    def _met(self, event: HookEvent, context: HookContext, keep: bool) -> None:
-        self._tell_peers(lambda peers: peers.met.tell(event, context, keep))
+    def _met(self, event: HookEvent, context: HookContext, at: Instant, keep: bool) -> None:
+        self._tell_peers(lambda peers: peers.met.tell(event, context, at, keep))
 
     def _requested(self, request: BridgeRequest, keep: bool) -> None:
         self._tell_peers(lambda peers: peers.requested.tell(request, keep))

@@ -32,7 +32,7 @@ from whisk.work.project_change import AttachToProject, DeleteProject, SetDefinit
 from whisk.work.question import AskQuestion, Question
 
 # Tables that name a project and outlive it: what was said to somebody, where somebody still is, what was decided.
-OUTLIVES_A_PROJECT = {"audit", "mail", "session", "terminal"}
+OUTLIVES_A_PROJECT = {"audit", "mail", "peer", "session", "terminal"}
 # Kept by triggers on the tables whose words it holds.
 FOLLOWS = {"search_doc"}
 

@@ -21,6 +21,7 @@ import pytest
 
 from tests.captured import raw
 from whisk.cli import relay
+from whisk.peers.liveness import read_ancestry
 
 RELAY = [sys.executable, "-I", "-S", relay.__file__]
 DECISION = raw("claude", "PermissionRequest-Bash")
@@ -463,3 +464,16 @@ def test_the_relay_imports_nothing_but_its_socket(daemon: Callable[..., Daemon],
 
 def test_help_is_the_text_at_the_top_of_the_file(home: dict[str, str]) -> None:
     assert b"python -I -S relay.py" in run(b"", home, "-h")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
+def test_the_processes_above_a_hook_are_told_whatever_they_are_called(tmp_path: Path) -> None:
+    odd = tmp_path / "a) R,b"
+    odd.symlink_to("/bin/sh")
+    show = "from whisk.cli import relay; print(relay._ancestry().decode())"
+    command = [str(odd), "-c", '"$0" -c "$1"; true', sys.executable, show]
+    told = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    found = read_ancestry(told.strip())
+    assert ":a) R_b," in told
+    # What is above that is this very process.
+    assert found.above[0].pid == os.getpid()

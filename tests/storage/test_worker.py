@@ -8,13 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.captured import load
 from whisk.clock import Instant
 from whisk.errors import NotFoundError
-from whisk.hooks.entry import AgentBridgeEvent
+from whisk.hooks.entry import AgentBridgeEvent, HookContext
 from whisk.hooks.event import HookKind
+from whisk.peers.peer import after_event, new_peer
 from whisk.storage import bridge as bridge_storage
 from whisk.storage import hook_event, worker
 from whisk.storage import item as item_storage
+from whisk.storage import peer as peer_storage
 from whisk.storage import run as run_storage
 from whisk.storage import session as session_storage
 from whisk.storage import terminal as terminal_storage
@@ -37,6 +40,7 @@ TABLES = [
     *terminal_storage.MIGRATIONS,
     *bridge_storage.MIGRATIONS,
     *hook_event.MIGRATIONS,
+    *peer_storage.MIGRATIONS,
 ]
 
 
@@ -183,3 +187,13 @@ def test_who_has_been_idle_longest_is_taken_first(world: World) -> None:
     assert world.idle() == "run:run_2"
     world.heard(3, "pty_2", "SessionEnd")
     assert world.idle() == "run:run_1"
+
+
+def test_the_agent_of_a_run_is_one_worker_although_it_is_a_peer_too(world: World) -> None:
+    world.run(1, "running", pty="pty_1")
+    before = world.store.read(lambda db: worker.of_project(db, "proj_1"))
+    event, context = load("claude", "Stop"), HookContext(pty_id="pty_1", run_id="run_1", project_id="proj_1")
+    peer = after_event(new_peer("peer_1", event, NOW), event, context, NOW)
+    world.writer.write(lambda db: peer_storage.save(db, peer))
+    assert world.store.read(lambda db: worker.of_project(db, "proj_1")) == before
+    assert [str(each.address) for each in before] == ["run:run_1"]

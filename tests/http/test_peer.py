@@ -63,3 +63,8 @@ def test_an_ended_peer_has_its_handoff(call: Call, three: list[Peer]) -> None:
 def test_an_unknown_peer_is_404(call: Call) -> None:
     answer = call("GET", "/v1/peers/peer_9")
     assert (answer.status, answer.code) == (404, "not_found")
+
+
+def test_clearing_the_daemon_forgets_the_peers_that_have_ended(call: Call, three: list[Peer]) -> None:
+    assert call("POST", "/v1/daemon/clear", {}).status == 200
+    assert [each["id"] for each in call("GET", "/v1/peers").json] == ["peer_0", "peer_2"]

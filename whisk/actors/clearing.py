@@ -17,6 +17,7 @@ from whisk.matters.audit import AuditEntry, Surface
 from whisk.storage import audit
 from whisk.storage import item as item_storage
 from whisk.storage import mail as mail_storage
+from whisk.storage import peer as peer_storage
 from whisk.storage.artifact import ARTIFACTS
 from whisk.storage.definition import DEFINITIONS
 from whisk.storage.gate import GATES
@@ -38,7 +39,7 @@ CLEAR_SECONDS = 60.0
 # Who keeps something in memory of what is deleted; in this order, so that none writes to one that has ended.
 _OWNERS = ("run:*", "work-item:*", "project:*", "session:*", "pty:*", "mailbox:*")
 _CHANGED: tuple[EventType, ...] = (
-    *("session.changed", "pty.changed", "workitems.changed", "status.changed", "mailbox.changed"),
+    *("session.changed", "pty.changed", "workitems.changed", "status.changed", "mailbox.changed", "peers.changed"),
 )
 
 
@@ -93,5 +94,6 @@ def _delete(db: Database, entry: AuditEntry) -> tuple[int, int]:
         rows.delete().execute(db)
     for documents in (GATES, QUESTIONS, RUNS, DEFINITIONS, ARTIFACTS, WORKFLOW_EVENTS, STATUS_EVENTS, LINKS):
         documents.clear(db)
+    peer_storage.clear_ended(db)
     mail_storage.clear(db)
     return PROJECTS.clear(db), item_storage.clear(db)

@@ -89,6 +89,11 @@ def everybody(db: Database) -> list[Peer]:
     return PEERS.select(db)
 
 
+def clear_ended(db: Database) -> None:
+    """Delete those that are offline, with what they said; the others still tell of themselves."""
+    PeerRow.delete().where(PeerRow.status == "offline").execute(db)
+
+
 def save(db: Database, peer: Peer, keep: int = KEPT_ENDED) -> list[str]:
     """Store it. Returns the ids of ended ones that had to go: only the last `keep` of them stay."""
     PeerRow.delete().where(PeerRow.id == peer.id).execute(db)

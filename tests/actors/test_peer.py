@@ -189,6 +189,15 @@ def test_a_request_makes_its_peer_wait_until_it_is_decided(house: House) -> None
     assert peer.prompts == (asked.id,)
 
 
+def test_a_request_that_ended_unnoticed_before_a_restart_keeps_nobody_waiting(house: House) -> None:
+    house.met("PreToolUse-Bash", "a")
+    get(house.peers.requested.remote(request("claude", "PermissionRequest-Bash", session_id="a"), True))
+    house.until("a", lambda peer: peer.state == "waiting")
+    house.stop()
+    house.open()
+    assert house.until("a", lambda peer: peer.prompts == ()).state == "unknown"
+
+
 def test_the_newest_of_those_that_ended_are_kept(house: House) -> None:
     for number in range(5):
         house.met("SessionEnd-other", f"s{number}")

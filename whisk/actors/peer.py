@@ -20,7 +20,7 @@ from whisk.hooks.entry import HookContext
 from whisk.hooks.event import HookEvent
 from whisk.peers.handoff import Cause
 from whisk.peers.liveness import Process
-from whisk.peers.peer import Peer, after_event, after_request, bound, end
+from whisk.peers.peer import Peer, after_event, after_request, bound, end, only_waiting
 from whisk.storage import peer as peer_storage
 from whisk.storage import terminal as terminal_storage
 from whisk.storage.database import Store
@@ -94,6 +94,10 @@ class PeerActor(Actor):
         """A request of this session waits for a person, or has ended."""
         self._become(after_request(self._peer, request, keep=keep))
 
+    def waits_for(self, pending: frozenset[str]) -> None:
+        """The daemon has begun, and these are all the requests that are still open."""
+        self._become(only_waiting(self._peer, pending, self.clock.now()))
+
     def found(self, process: Process) -> None:
         """Its process was seen alive: whoever ends it, that will be noticed."""
         if self._peer.process == process:
@@ -160,6 +164,7 @@ class PeerHandle(Handle):
     info: Method[[], Peer]
     met: Method[[HookEvent, HookContext, Instant, Process | None, bool, bool], None]
     requested: Method[[BridgeRequest, bool], None]
+    waits_for: Method[[frozenset[str]], None]
     found: Method[[Process], None]
     over: Method[..., None]
 

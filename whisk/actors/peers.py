@@ -45,13 +45,17 @@ class PeersActor(Actor):
 
     def on_start(self) -> None:
         store = self._services.store
+        requests = store.read(lambda db: bridge_storage.list_requests(db, ["pending"]))
+        pending = frozenset(request.id for request in requests)
         for peer in store.read(peer_storage.everybody):
             self._roster.put(seat_of(peer))
             if peer.online:
-                self._actor(peer)
+                actor = self._actor(peer)
+                if peer.prompts:
+                    actor.waits_for.tell(pending)
                 if peer.watched and peer.process is not None:
                     self._alive.add(peer.process)
-        for request in store.read(lambda db: bridge_storage.list_requests(db, ["pending"])):
+        for request in requests:
             self.requested(request, True)
         self.spawn_greenlet(self._watch)
 

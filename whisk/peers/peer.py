@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 import msgspec
@@ -174,6 +175,16 @@ def after_request(peer: Peer, request: BridgeRequest, *, keep: bool = True) -> P
         return found
     question = found.open_question if state == "waiting" else ""
     return msgspec.structs.replace(found, state=state or "unknown", state_at=closing.at, open_question=question)
+
+
+def only_waiting(peer: Peer, pending: Collection[str], now: Instant) -> Peer:
+    """Without the requests that are not `pending` any more: they ended while nobody told of it."""
+    left = tuple(each for each in peer.prompts if each in pending)
+    if left == peer.prompts:
+        return peer
+    if left:
+        return msgspec.structs.replace(peer, prompts=left)
+    return msgspec.structs.replace(peer, prompts=(), state="unknown", state_at=now, open_question="")
 
 
 def end(peer: Peer, now: Instant, cause: Cause, reason: str = "") -> Peer:

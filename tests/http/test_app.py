@@ -66,6 +66,17 @@ def test_a_body_is_decoded_and_the_reply_has_the_routes_status(caller: Make) -> 
     assert answer.headers["cache-control"] == "no-store"
 
 
+@pytest.mark.parametrize("title", ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "a\u2028b"])
+def test_text_of_an_agent_is_never_a_page(caller: Make, title: str) -> None:
+    answer = caller([NOTES])("POST", "/notes", {"title": title})
+    assert answer.json["title"] == title
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    refused = caller([raising(InvalidError(title))])("GET", "/raise")
+    assert refused.json["error"] == title
+    assert refused.headers["x-content-type-options"] == "nosniff"
+
+
 @pytest.mark.parametrize(
     ("raw", "part"),
     [

@@ -25,7 +25,7 @@ from whisk.work.item_change import DeleteItem, UpdateItem
 from whisk.work.question import AskQuestion
 
 # Rows that name an item and outlive it: what was said to somebody, and what was seen of terminals.
-OUTLIVES_AN_ITEM = {"mail", "terminal"}
+OUTLIVES_AN_ITEM = {"mail", "peer", "terminal"}
 # Kept by triggers on the tables whose words it holds.
 FOLLOWS = {"search_doc"}
 

@@ -37,7 +37,7 @@ class House:
         self.system = system
         self.store = Store.open(path)
         self.journal = system.spawn(JournalActor, self.store, name="journal", handle=JournalHandle)
-        self.gone: list[tuple[str, str]] = []
+        self.gone: list[tuple[str, str, str]] = []
         self._changed = Event()
         self.children: list[subprocess.Popen[bytes]] = []
         self.open()
@@ -46,8 +46,8 @@ class House:
         services = PeerServices(self.store, self.journal, self._announce, self._gone, watch_seconds=0.05, kept_ended=3)
         self.peers = self.system.spawn(PeersActor, services, name="peers", handle=PeersHandle)
 
-    def _gone(self, runtime: str, session: str) -> None:
-        self.gone.append((runtime, session))
+    def _gone(self, runtime: str, session: str, pty_id: str) -> None:
+        self.gone.append((runtime, session, pty_id))
 
     def stop(self) -> None:
         for name in [name for name in self.system.names() if name.startswith("peer:")]:
@@ -117,7 +117,7 @@ def test_s17_a_killed_agent_is_offline_with_a_handoff_and_what_it_asked_is_calle
     peer = house.until("a", lambda peer: not peer.online)
     assert peer.handoff is not None
     assert (peer.handoff.cause, peer.handoff.last_prompt) == ("process_gone", "Fix the tax")
-    assert house.gone == [("claude", "a")]
+    assert house.gone == [("claude", "a", "")]
     house.met("Stop", "a", context)
     assert get(house.system.get(f"peer:{peer.id}", handle=PeerHandle).info.remote()).online is False
 

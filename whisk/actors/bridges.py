@@ -170,10 +170,14 @@ class BridgesActor(PolicyKeeper):
         self._services.requested(request, self._hook_log.settings.enabled)
         self._services.hooked(request.pty_id)
 
-    def agent_gone(self, provider: str, session: str) -> None:
-        """The process of an agent has ended without a word: nobody is left for whom to ask."""
+    def agent_gone(self, provider: str, session: str, pty_id: str) -> None:
+        """The process of an agent has ended without a word: nobody is left for whom to ask.
+
+        Only in its own terminal: the same session may have been taken up in another one meanwhile.
+        """
+        gone = (provider, session, pty_id)
         for request in self._ledger.pending:
-            if (request.provider, request.provider_session) == (provider, session):
+            if (request.provider, request.provider_session, request.pty_id) == gone:
                 self._actor(request.id).withdraw.tell("agent_gone")
 
     def describe(self) -> dict[str, object]:
@@ -374,7 +378,7 @@ class BridgesHandle(Handle):
     note: Method[[HookEvent, HookContext], AgentBridgeEvent]
     set_log: Method[[bool | None, bool | None], HookLogSettings]
     closed: Method[[BridgeRequest], None]
-    agent_gone: Method[[str, str], None]
+    agent_gone: Method[[str, str, str], None]
     add_policy: Method[[PolicyDraft], Policy]
     remove_policy: Method[..., Policy]
     policies: Method[[], list[Policy]]

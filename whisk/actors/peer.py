@@ -35,12 +35,12 @@ IDLE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class PeerServices:
-    """`announce(event, peer)` and `agent_gone(runtime, session)` do not block; the latter closes what waits for it."""
+    """`announce(event, peer)` and `agent_gone(runtime, session, pty)` do not block; the latter ends what waits."""
 
     store: Store
     journal: JournalHandle
     announce: Callable[[EventType, str], None]
-    agent_gone: Callable[[str, str], None]
+    agent_gone: Callable[[str, str, str], None]
     watch_seconds: float = 2.0
     kept_ended: int = field(default=peer_storage.KEPT_ENDED)
 
@@ -107,7 +107,7 @@ class PeerActor(Actor):
         """The agent is gone without a word. With a `process`, only if that is still the one it was."""
         if self._peer.online and process in (None, self._peer.process):
             self._become(end(self._peer, self.clock.now(), cause))
-            self._services.agent_gone(self._peer.runtime, self._peer.provider_session_id)
+            self._services.agent_gone(self._peer.runtime, self._peer.provider_session_id, self._peer.pty_id)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

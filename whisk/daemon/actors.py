@@ -311,9 +311,9 @@ class Actors:
         except BusyError:
             _log.warning("peers were not told of an event")
 
-    def _agent_gone(self, runtime: str, session: str) -> None:
+    def _agent_gone(self, runtime: str, session: str, pty_id: str) -> None:
         try:
-            self.bridges.agent_gone.tell(runtime, session)
+            self.bridges.agent_gone.tell(runtime, session, pty_id)
         except BusyError:
             _log.warning("bridges were not told that an agent is gone", session=session)
 
